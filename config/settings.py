@@ -1,0 +1,206 @@
+"""Every setting, read from the environment (or ``.env`` beside ``manage.py``), each with a default that works."""
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import environ
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = environ.Env()
+env.read_env(BASE_DIR / ".env")
+
+# What could not be read, by name: the system checks explain it, and no command runs on a half-read environment.
+UNREADABLE: dict[str, str] = {}
+
+
+def number(name: str, default: int) -> int:
+    """A whole number from the environment, ASCII digits only."""
+    text = env.str(name, default=str(default)).strip()
+    if text.isascii() and text.isdigit() and len(text) <= 18:
+        return int(text)
+    UNREADABLE[name] = f"a whole number such as {default}"
+    return default
+
+
+def seconds(name: str, default: float) -> float:
+    """A length of time in seconds from the environment."""
+    try:
+        return env.float(name, default=default)
+    except (ValueError, environ.ImproperlyConfigured):
+        UNREADABLE[name] = f"a number of seconds such as {default}"
+        return default
+
+
+def switch(name: str, default: bool) -> bool:
+    """On or off from the environment."""
+    text = env.str(name, default="on" if default else "off").strip().lower()
+    if text in ("on", "true", "1", "yes"):
+        return True
+    if text not in ("off", "false", "0", "no", ""):
+        UNREADABLE[name] = "on or off"
+    return False
+
+
+DEBUG = switch("DEBUG", default=False)
+
+# `serve` makes and keeps a key. A command that runs before it needs none that lasts: nothing but browser sessions
+# is signed with it.
+SECRET_KEY_FILE = BASE_DIR / ".secret-key"
+SECRET_KEY = env.str("SECRET_KEY", default="") or (
+    SECRET_KEY_FILE.read_text().strip() if SECRET_KEY_FILE.exists() else secrets.token_urlsafe(50)
+)
+
+WAKEFUL_HOST = env.str("WAKEFUL_HOST", default="127.0.0.1")
+WAKEFUL_PORT = number("WAKEFUL_PORT", 8000)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]", WAKEFUL_HOST])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+WAKEFUL_LEASE_SECONDS = number("WAKEFUL_LEASE_SECONDS", 60)
+WAKEFUL_MAX_WAIT_SECONDS = seconds("WAKEFUL_MAX_WAIT_SECONDS", 30.0)
+WAKEFUL_BATCH_SESSIONS = number("WAKEFUL_BATCH_SESSIONS", 200)
+WAKEFUL_MAX_REMINDERS = number("WAKEFUL_MAX_REMINDERS", 1000)
+WAKEFUL_MAX_SESSIONS = number("WAKEFUL_MAX_SESSIONS", 1_000_000)
+WAKEFUL_LOG_FORMAT = env.str("WAKEFUL_LOG_FORMAT", default="text")
+
+INSTALLED_APPS = [
+    "schedules.apps.SchedulesConfig",
+    "config.apps.WakefulConfig",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# How long a writer waits for its turn before it answers `persistence_uncertain`.
+LOCK_SECONDS = 20
+
+
+def database(url: str) -> dict[str, Any]:
+    """Django's settings for a database URL: durable commits, bounded waits, on SQLite and PostgreSQL."""
+    settings: dict[str, Any] = {**environ.Env.db_url_config(url)}
+    options: dict[str, Any] = settings.setdefault("OPTIONS", {})
+    engine = settings.get("ENGINE", "")
+    if engine == "django.db.backends.sqlite3":
+        name = str(settings["NAME"])
+        # A relative name would follow the current directory: two folders, two databases.
+        settings["NAME"] = name if name == ":memory:" else str(BASE_DIR / name)
+        options.update(
+            transaction_mode="IMMEDIATE",
+            timeout=LOCK_SECONDS,
+            init_command="PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA foreign_keys=ON;",
+        )
+    elif engine == "django.db.backends.postgresql":
+        settings["CONN_MAX_AGE"] = 0
+        settings["CONN_HEALTH_CHECKS"] = True
+        for option, value in {
+            "connect_timeout": 5,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 20_000,
+            "application_name": "wakeful",
+            "options": f"-c lock_timeout={LOCK_SECONDS}s -c idle_in_transaction_session_timeout=60s",
+            "pool": {"min_size": 0, "max_size": 24, "timeout": LOCK_SECONDS},
+        }.items():
+            options.setdefault(option, value)
+    return settings
+
+
+DATABASES = {"default": database(env.str("DATABASE_URL", default="sqlite:///wakeful.sqlite3"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = None
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+
+# The limit of a request's body, in bytes; the parser answers 413 beyond it.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "schedules.access.authentication.BearerAuthentication",
+        "schedules.access.authentication.StaffSessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["schedules.api.json.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["schedules.api.json.AsciiJSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "schedules.api.json.AlwaysJSON",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "schedules.api.errors.handle",
+    "UNAUTHENTICATED_USER": None,
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Wakeful",
+    "DESCRIPTION": "Brings an AI agent's conversation back to work at the right time.",
+    "VERSION": "0.1.0",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "text": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
+        "json": {"()": "config.logs.JSONFormatter"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json" if WAKEFUL_LOG_FORMAT == "json" else "text"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+}
