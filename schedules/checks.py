@@ -1,0 +1,84 @@
+"""System checks: ``manage.py check``, and every command as it starts, explains a setting that cannot work."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core import checks
+
+# Setting, least, most, and what it is a number of; each has a check id of its own, wakeful.E010 onwards.
+RANGES: tuple[tuple[str, float, float, str], ...] = (
+    ("WAKEFUL_LEASE_SECONDS", 5, 86_400, "a whole number of seconds"),
+    ("WAKEFUL_BATCH_SESSIONS", 1, 10_000, "a whole number of sessions"),
+    ("WAKEFUL_MAX_WAIT_SECONDS", 0.3, 3_600, "a number of seconds"),
+    ("WAKEFUL_MAX_REMINDERS", 1, 2**53 - 1, "a whole number of reminders"),
+    ("WAKEFUL_MAX_SESSIONS", 1, 2**53 - 1, "a whole number of sessions"),
+    ("WAKEFUL_PORT", 1, 65_535, "a port's number"),
+)
+LOG_FORMATS = ("text", "json")
+ENGINES = ("django.db.backends.sqlite3", "django.db.backends.postgresql")
+
+Apps = Sequence[AppConfig] | None
+
+
+@checks.register("wakeful")
+def readable(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
+    """E001: a value of the environment that could not be read at all."""
+    return [
+        checks.Error(
+            f"{name} cannot be read.", hint=f"Set {name} to {wanted}, or unset it.", id="wakeful.E001"
+        )
+        for name, wanted in sorted(settings.UNREADABLE.items())
+    ]
+
+
+@checks.register("wakeful")
+def ranges(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
+    """E010 and on: a number outside what it may be."""
+    return [
+        checks.Error(
+            f"{name} is {getattr(settings, name)}.",
+            hint=f"Set {name} to {what} from {low} to {high}.",
+            id=f"wakeful.E{number:03}",
+        )
+        for number, (name, low, high, what) in enumerate(RANGES, start=10)
+        if not low <= getattr(settings, name) <= high
+    ]
+
+
+@checks.register("wakeful")
+def log_format(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
+    """E002: a log format that does not exist."""
+    if settings.WAKEFUL_LOG_FORMAT in LOG_FORMATS:
+        return []
+    hint = f"Set WAKEFUL_LOG_FORMAT to {' or '.join(LOG_FORMATS)}."
+    return [
+        checks.Error(f"WAKEFUL_LOG_FORMAT is {settings.WAKEFUL_LOG_FORMAT!r}.", hint=hint, id="wakeful.E002")
+    ]
+
+
+@checks.register("wakeful")
+def database_engine(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
+    """E003: a database whose locks and guards Wakeful does not know."""
+    engine = settings.DATABASES["default"].get("ENGINE", "")
+    if engine in ENGINES:
+        return []
+    hint = "Set DATABASE_URL to sqlite:///wakeful.sqlite3 or to postgres://USER:PASSWORD@HOST:5432/NAME."
+    return [checks.Error(f"The database engine {engine!r} is not supported.", hint=hint, id="wakeful.E003")]
+
+
+@checks.register("wakeful", deploy=True)
+def secret_key_lasts(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
+    """W001: a secret key made up for this process alone."""
+    if os.environ.get("SECRET_KEY") or settings.SECRET_KEY_FILE.exists():
+        return []
+    hint = "Set SECRET_KEY to a long random text, the same in every process; serve makes one and keeps it."
+    return [
+        checks.Warning(
+            "SECRET_KEY comes from nowhere: browser sessions end with the process.",
+            hint=hint,
+            id="wakeful.W001",
+        )
+    ]

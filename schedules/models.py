@@ -46,7 +46,7 @@ class SessionState(models.Model):
     turn = models.BigIntegerField(null=True, help_text="The open turn's number.")
     turn_seq = models.BigIntegerField(null=True, help_text="The seq of the open turn's start.")
     last_turn = models.BigIntegerField(default=0)
-    claimed = models.TextField(null=True, help_text="The follow-up that the open turn answers.")
+    claimed = models.TextField(null=True, help_text="JSON text of the id of the follow-up that the open turn answers.")
     waiting = models.BigIntegerField(default=0)
     exhausted = models.BigIntegerField(default=0)
     corrupt_seq = models.BigIntegerField(null=True, help_text="The first event at which the log does not fold.")
@@ -62,15 +62,15 @@ class SessionState(models.Model):
 
 
 class Reminder(models.Model):
-    """One reminder id ever created in a session; ``due_at`` is null once it ended, so that no id is used twice."""
+    """One reminder id ever created in a session. Once it ended, only the id stays, so that it is never used again."""
 
     session = models.ForeignKey(
         Session, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+", db_index=False
     )
     key = models.CharField(max_length=210, help_text="The id, in the index-safe form of its JSON text.")
-    seq = models.BigIntegerField(help_text="The seq of the event that created it.")
-    kind = models.CharField(max_length=5)
-    record = models.TextField(help_text="JSON text of the record as it stands.")
+    seq = models.BigIntegerField(null=True, help_text="The seq of the event that created it.")
+    kind = models.CharField(max_length=5, null=True)
+    record = models.TextField(null=True, help_text="JSON text of the record as it stands.")
     due_at = models.BigIntegerField(null=True)
 
     class Meta:

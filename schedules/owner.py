@@ -1,0 +1,293 @@
+"""The owner: it delivers due reminders of live sessions, and ends leases that ran out.
+
+Any number of owners may run, in any processes and machines that share the database: what is due is claimed under each
+session's lock. :meth:`Owner.drive_once` is one step; :meth:`Owner.run` only repeats it.
+"""
+
+import logging
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import connection
+
+from schedules import clock, heartbeat, live, transaction
+from schedules.domain import codec, due, framing
+from schedules.projection import rows
+from schedules.sessions import events, log
+from schedules.sessions.errors import PersistenceUncertain
+from schedules.transaction import Batch, Unit
+
+logger = logging.getLogger(__name__)
+
+#: How often an owner looks for work that other processes made, in seconds: the promise behind every hint.
+POLL_SECONDS = 0.25
+#: How soon it looks again at a session that was locked, in seconds.
+LOCKED_SECONDS = 0.1
+_RETRY_SECONDS = (1, 2, 5, 15, 60)
+_RETRIES_KEPT = 10_000
+_BEFORE_ALL = (-(2**62), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drive:
+    """What one step did.
+
+    admitted: follow-ups queued.
+    expired: leases ended.
+    failed: sessions whose part failed; each is tried again later, on its own.
+    more: whether there is more to do at once.
+    wait: seconds to wait before the next step.
+    """
+
+    admitted: int = 0
+    expired: int = 0
+    failed: int = 0
+    more: bool = False
+    wait: float
+
+
+class Owner:
+    """One owner of live delivery. Use it from one thread; ``request_drive`` and ``stop`` from any."""
+
+    def __init__(self) -> None:
+        self.id = f"{socket.gethostname()}:{os.getpid()}:{log.new_id()[-12:]}"
+        self._alarm = clock.Alarm()
+        self._stopping = False
+        self._heart = heartbeat.Heart(self.id)
+        self._horizon = _Horizon()
+        self._after = _BEFORE_ALL
+        self._retries: dict[str, tuple[int, int]] = {}
+
+    def run(self) -> None:
+        """Drive until stopped; the step under way is finished. A database that does not answer is asked again."""
+        transaction.listeners.append(self._committed)
+        unanswered = 0
+        try:
+            while not self._stopping:
+                try:
+                    wait = self.drive_once().wait
+                    unanswered = 0
+                except PersistenceUncertain:
+                    wait = _RETRY_SECONDS[min(unanswered, len(_RETRY_SECONDS) - 2)]
+                    unanswered += 1
+                    logger.warning("the database did not answer; the owner asks again in %s s", wait)
+                    connection.close()
+                if wait:
+                    self._alarm.wait(wait)
+            self._heart.stop()
+        finally:
+            transaction.listeners.remove(self._committed)
+            connection.close()
+
+    def request_drive(self) -> None:
+        """Have the next step run at once."""
+        self._alarm.ring()
+
+    def stop(self) -> None:
+        """Finish the step under way and end :meth:`run`. Safe in a signal handler."""
+        self._stopping = True
+        self._alarm.ring()
+
+    def drive_all(self) -> Drive:
+        """Repeat the step until nothing more is due now; what was done in all. Waits only for locked sessions."""
+        admitted = expired = failed = 0
+        while True:
+            drive = self.drive_once()
+            admitted, expired, failed = admitted + drive.admitted, expired + drive.expired, failed + drive.failed
+            if not drive.more or self._stopping:
+                return Drive(admitted=admitted, expired=expired, failed=failed, wait=drive.wait)
+            if drive.wait:
+                self._alarm.wait(drive.wait)
+
+    def drive_once(self) -> Drive:
+        """End leases that ran out, admit one batch of what is due, and say when to come again.
+
+        Raises PersistenceUncertain where the database does not answer; nothing is lost then.
+        """
+        with transaction.asking():
+            now = clock.sample()
+            self._heart.beat(now)
+            if not self._horizon.reached(now):
+                return Drive(wait=self._horizon.wait(now))
+            lapsed = self._lapsed(now)
+            page = self._page(now)
+        found = [session_id for session_id in page if self._may_try(session_id, now)]
+        ended = self._step(lapsed, _expire)
+        queued = self._step(found, _admit)
+        failed = [*ended.failed, *queued.failed]
+        self._note_retries([*lapsed, *found], failed, now)
+        admitted = sum(1 for unit in queued.done if _queued(unit))
+        self._heart.count(admitted=admitted, failed=len(failed), lag_ms=self._horizon.lag(now))
+        full = max(len(page), len(lapsed)) >= settings.WAKEFUL_BATCH_SESSIONS
+        locked = bool(ended.skipped or queued.skipped)
+        if full:
+            wait = 0.0
+        else:
+            with transaction.asking():
+                now = clock.sample()
+                self._horizon.look(now)
+            wait = min(self._horizon.wait(now), LOCKED_SECONDS if locked else POLL_SECONDS)
+        return Drive(
+            admitted=admitted, expired=len(ended.done), failed=len(failed), more=full or locked, wait=wait
+        )
+
+    def _step(self, session_ids: Sequence[str], action: Callable[[Sequence[Unit]], list[Unit]]) -> Batch:
+        if not session_ids:
+            return Batch(done=[], skipped=[], failed=[])
+        return transaction.perform_each(session_ids, action)
+
+    def _lapsed(self, now: int) -> list[str]:
+        found = rows.fetch(
+            "SELECT session_id FROM schedules_lease WHERE expires_at <= %s ORDER BY expires_at LIMIT %s",
+            [now, settings.WAKEFUL_BATCH_SESSIONS],
+        )
+        return [row[0] for row in found if self._may_try(row[0], now)]
+
+    def _page(self, now: int) -> list[str]:
+        """The next sessions that are due, in the order of their targets; from the front again after the last page.
+
+        Pages move on whatever becomes of their sessions, so that broken or locked ones never hide those behind them.
+        """
+        armed_at, session_id = self._after
+        found = rows.fetch(
+            "SELECT session_id, armed_at FROM schedules_sessionstate WHERE armed_at <= %s"
+            " AND (armed_at > %s OR (armed_at = %s AND session_id > %s)) AND armed_at >= %s"
+            " ORDER BY armed_at, session_id LIMIT %s",
+            [now, armed_at, armed_at, session_id, armed_at, settings.WAKEFUL_BATCH_SESSIONS],
+        )
+        whole = len(found) == settings.WAKEFUL_BATCH_SESSIONS
+        self._after = (found[-1][1], found[-1][0]) if whole else _BEFORE_ALL
+        return [row[0] for row in found]
+
+    def _may_try(self, session_id: str, now: int) -> bool:
+        _, retry_at = self._retries.get(session_id, (0, now))
+        # A clock that was set back must not put a retry off for longer than its wait.
+        return retry_at <= now or retry_at > now + _RETRY_SECONDS[-1] * 1000
+
+    def _note_retries(self, tried: Sequence[str], failed: Sequence[str], now: int) -> None:
+        for session_id in set(tried) - set(failed):
+            self._retries.pop(session_id, None)
+        for session_id in failed:
+            times, _ = self._retries.pop(session_id, (0, 0))
+            wait = _RETRY_SECONDS[min(times, len(_RETRY_SECONDS) - 1)]
+            self._retries[session_id] = (times + 1, now + wait * 1000)
+        while len(self._retries) > _RETRIES_KEPT:
+            self._retries.pop(next(iter(self._retries)))
+
+    def _committed(self, units: Sequence[Unit]) -> None:
+        """A hint from this process: something may have become due earlier than was known."""
+        if any(self._horizon.nearer(unit) for unit in units):
+            self._alarm.ring()
+
+
+class _Horizon:
+    """The earliest instant at which there is something to do, as far as is known, and when it must be asked anew."""
+
+    def __init__(self) -> None:
+        self._armed_at: int | None = None
+        self._lease_end: int | None = None
+        self._version: int | None = None
+        self._asked_at: int | None = None
+
+    def reached(self, now: int) -> bool:
+        """Whether something is due now."""
+        if self._stale(now):
+            self.look(now)
+        return any(at is not None and at <= now for at in (self._armed_at, self._lease_end))
+
+    def look(self, now: int) -> None:
+        """Ask the database for the earliest target and the earliest lease's end."""
+        self._version = _version()
+        self._asked_at = now
+        row = rows.fetch(
+            "SELECT (SELECT armed_at FROM schedules_sessionstate WHERE armed_at IS NOT NULL"
+            " ORDER BY armed_at LIMIT 1), (SELECT min(expires_at) FROM schedules_lease)",
+            [],
+        )[0]
+        self._armed_at, self._lease_end = row
+
+    def wait(self, now: int) -> float:
+        """Seconds until the horizon, at most until the next poll. What is due and could not be done waits for that."""
+        seconds = min(POLL_SECONDS, settings.WAKEFUL_MAX_WAIT_SECONDS)
+        for at in (self._armed_at, self._lease_end):
+            if at is not None and at > now:
+                seconds = min(seconds, (at - now) / 1000)
+        return seconds
+
+    def lag(self, now: int) -> int:
+        """How long the earliest due reminder has waited, in milliseconds."""
+        return 0 if self._armed_at is None else max(0, now - self._armed_at)
+
+    def nearer(self, unit: Unit) -> bool:
+        """Whether a committed unit may be due before the horizon."""
+        projection = unit.projection
+        if unit.lease is None or not projection.idle or not projection.active:
+            return False
+        if any(event.type in (events.TURN_END, events.SESSION_OPENED) for event in unit.appended):
+            return True
+        targets = [
+            entry.record.scheduled_at
+            for entry in map(projection.schedules.entries.get, projection.changed_entries)
+            if entry is not None
+        ]
+        return any(self._armed_at is None or target < self._armed_at for target in targets)
+
+    def _stale(self, now: int) -> bool:
+        if self._asked_at is None or connection.vendor != "sqlite":
+            return True
+        old = now - self._asked_at
+        # A number that SQLite changes whenever another connection commits: a look without reading anything.
+        return not 0 <= old < settings.WAKEFUL_MAX_WAIT_SECONDS * 1000 or _version() != self._version
+
+
+def _version() -> int | None:
+    return int(rows.fetch("PRAGMA data_version", [])[0][0]) if connection.vendor == "sqlite" else None
+
+
+def _queued(unit: Unit) -> bool:
+    return any(event.type == events.FOLLOWUP_QUEUED for event in unit.appended)
+
+
+def _expire(units: Sequence[Unit]) -> list[Unit]:
+    return _each(units, live.expire)
+
+
+def _admit(units: Sequence[Unit]) -> list[Unit]:
+    """Queue what is due in each session; every session is written, so that none stays armed for nothing."""
+    ready = {unit.session_id: unit for unit in units if unit.live and unit.projection.idle}
+    if ready:
+        # One decision time for the batch: all were locked before the sample was taken.
+        for session_id, entry in rows.due_entries(list(ready), units[0].now):
+            ready[session_id].projection.keep_entry(entry)
+    return _each(units, _admit_one)
+
+
+def _admit_one(unit: Unit) -> None:
+    live.expire(unit)
+    projection = unit.projection
+    if not unit.live or not projection.idle or projection.corrupt_seq is not None:
+        return
+    admission = due.pick(projection.schedules.active, unit.now)
+    if admission is None:
+        return
+    followup_id = log.new_id()
+    projection.expect_new_followup(followup_id)
+    unit.append(events.FOLLOWUP_QUEUED, framing.queued(admission, followup_id, framing.frame(admission)))
+    for change in due.changes(admission):
+        unit.append(events.SCHEDULE_CHANGE, codec.encode(change))
+
+
+def _each(units: Sequence[Unit], action: Callable[[Unit], None]) -> list[Unit]:
+    done = []
+    for unit in units:
+        try:
+            action(unit)
+        except Exception:
+            # Whatever is wrong with one session, the others' part of the commit goes on; this one is tried again.
+            logger.exception("session %s: its part failed and is left out", unit.session_id)
+        else:
+            done.append(unit)
+    return done
