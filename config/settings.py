@@ -203,4 +203,6 @@ LOGGING = {
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json" if WAKEFUL_LOG_FORMAT == "json" else "text"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
+    # A refused call is the caller's affair, not the operator's.
+    "loggers": {"django.request": {"level": "ERROR"}},
 }

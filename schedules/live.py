@@ -46,7 +46,12 @@ def create(made: log.Header, opening: Opening | None = None) -> dict[str, Json]:
 
 
 def fork(
-    parent: log.Header, *, session_id: str, owner_id: int, boundary: int | None = None, lease_id: str | None = None
+    parent: log.Header,
+    *,
+    session_id: str,
+    owner_id: int,
+    boundary: int | None = None,
+    lease_id: str | None = None,
 ) -> log.Header:
     """Make a child that inherits the parent's events up to and with ``boundary`` (default: all of them).
 
@@ -62,10 +67,16 @@ def fork(
             raise Refusal(
                 "invalid_request",
                 "boundary must be the seq of one of the session's events.",
-                {"boundary": f"a whole number from 0 to {last}" if last >= 0 else "leave it out: there are no events"},
+                {
+                    "boundary": f"a whole number from 0 to {last}"
+                    if last >= 0
+                    else "leave it out: there are no events"
+                },
             )
         if log.turn_open_at(parent, cut):
-            raise Refusal("turn_open", "A turn is open at that event. Fork before it starts or after it ends.")
+            raise Refusal(
+                "turn_open", "A turn is open at that event. Fork before it starts or after it ends."
+            )
         claim_quota(owner_id)
         try:
             return log.fork(
@@ -150,7 +161,9 @@ def _insert(made: log.Header) -> None:
 
 
 def _taken() -> Refusal:
-    return Refusal("session_exists", "That session id is taken. Choose another, or leave id out to be given one.")
+    return Refusal(
+        "session_exists", "That session id is taken. Choose another, or leave id out to be given one."
+    )
 
 
 def _open(unit: Unit, opening: Opening) -> dict[str, Json]:

@@ -96,7 +96,11 @@ class Owner:
         admitted = expired = failed = 0
         while True:
             drive = self.drive_once()
-            admitted, expired, failed = admitted + drive.admitted, expired + drive.expired, failed + drive.failed
+            admitted, expired, failed = (
+                admitted + drive.admitted,
+                expired + drive.expired,
+                failed + drive.failed,
+            )
             if not drive.more or self._stopping:
                 return Drive(admitted=admitted, expired=expired, failed=failed, wait=drive.wait)
             if drive.wait:

@@ -35,10 +35,8 @@ def create(
     known: dict[str, Json] = {}
 
     def call() -> Json:
-        if once is not None:
-            found, answer = transaction.replayed(session_id, once)
-            if found:
-                return answer
+        if (answer := transaction.replayed(session_id, once)) is not None:
+            return answer
         request = rules.parse_create(arguments)
 
         def action(unit: Unit) -> Json:
@@ -80,10 +78,8 @@ def delete(
     known: dict[str, Json] = {}
 
     def call() -> Json:
-        if once is not None:
-            found, answer = transaction.replayed(session_id, once)
-            if found:
-                return answer
+        if (answer := transaction.replayed(session_id, once)) is not None:
+            return answer
         schedule_id = rules.parse_delete(arguments)
         known["id"] = schedule_id
 
@@ -113,7 +109,11 @@ def _answer(operation: str, call: Callable[[], Json], known: dict[str, Json]) ->
         return Answer(value={"code": error.code, "message": error.message}, code=error.code)
     except PersistenceUncertain:
         situation = errors.UNCERTAIN
-        value: dict[str, Json] = {"code": situation.code, "message": situation.message, "operation": operation}
+        value: dict[str, Json] = {
+            "code": situation.code,
+            "message": situation.message,
+            "operation": operation,
+        }
         return Answer(value=value | known, code=situation.code)
     except Refusal:
         raise
@@ -121,5 +121,6 @@ def _answer(operation: str, call: Callable[[], Json], known: dict[str, Json]) ->
         # The contract promises a code for anything else; the trace is for the operator.
         logger.exception("schedule_%s failed", operation)
         return Answer(
-            value={"code": errors.INTERNAL.code, "message": errors.INTERNAL.message}, code=errors.INTERNAL.code
+            value={"code": errors.INTERNAL.code, "message": errors.INTERNAL.message},
+            code=errors.INTERNAL.code,
         )

@@ -122,10 +122,8 @@ def perform(
         if not units:
             raise Refusal("not_found", "There is no such session.")
         unit = units[0]
-        if once is not None:
-            found, answer = replayed(session_id, once)
-            if found:
-                return answer
+        if (answer := replayed(session_id, once)) is not None:
+            return answer
         if lease_id is not None:
             unit.hold(lease_id)
         answer = action(unit)
@@ -204,7 +202,9 @@ def _unit(row: Sequence[Any], now: int) -> Unit:
 def flush(units: Sequence[Unit]) -> None:
     """Write what was appended and what follows from it, for all these sessions in a few statements."""
     log.append([(unit.session_id, event) for unit in units for event in unit.appended])
-    rows.store([unit.projection for unit in units], {unit.session_id for unit in units if unit.lease is not None})
+    rows.store(
+        [unit.projection for unit in units], {unit.session_id for unit in units if unit.lease is not None}
+    )
     changed = [unit for unit in units if unit._lease_changed]
     rows.write(
         "DELETE FROM schedules_lease WHERE session_id = %s",
@@ -225,7 +225,13 @@ def flush(units: Sequence[Unit]) -> None:
         rows.write(
             statement,
             [
-                (unit.lease.lease_id, unit.lease.holder, unit.lease.seconds, unit.lease.expires_at, unit.session_id)
+                (
+                    unit.lease.lease_id,
+                    unit.lease.holder,
+                    unit.lease.seconds,
+                    unit.lease.expires_at,
+                    unit.session_id,
+                )
                 for unit in changed
                 if unit.lease is not None and unit._lease_stored is stored
             ],
@@ -258,7 +264,9 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
     except (DatabaseError, PersistenceUncertain):
         if len(session_ids) == 1:
             raise
-        logger.warning("a commit for %d sessions failed; trying each by itself", len(session_ids), exc_info=True)
+        logger.warning(
+            "a commit for %d sessions failed; trying each by itself", len(session_ids), exc_info=True
+        )
     done: list[Unit] = []
     skipped: list[str] = []
     failed: list[str] = []
@@ -296,22 +304,24 @@ def _together(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], lis
     )
 
 
-def replayed(session_id: str, once: Once) -> tuple[bool, lossless.Json]:
-    """Whether the key was answered before, and that answer. Raises Refusal ``idempotency_conflict``."""
+def replayed(session_id: str, once: Once | None) -> lossless.Json:
+    """The first answer to this key; None where it has none yet. Raises Refusal ``idempotency_conflict``."""
+    if once is None:
+        return None
     with asking():
         found = rows.fetch(
             "SELECT body, answer FROM schedules_idempotentanswer WHERE session_id = %s AND call = %s AND key = %s",
             [session_id, once.call, lossless.index_key(once.key)],
         )
     if not found:
-        return False, None
+        return None
     body, answer = found[0]
     if body != once.digest:
         raise Refusal(
             "idempotency_conflict",
             "This Idempotency-Key was used with another body. Send a new key with a new call.",
         )
-    return True, lossless.loads_trusted(answer)
+    return lossless.loads_trusted(answer)
 
 
 def _keep(session_id: str, once: Once, answer: lossless.Json, now: int) -> None:

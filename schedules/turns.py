@@ -23,11 +23,11 @@ class Message:
     time_zone: str | None = None
 
 
-def message(text: str, time_zone: str | None = None) -> Message:
+def message(text: str, time_zone: Json = None) -> Message:
     """A user's message with its zone checked. Raises Refusal ``invalid_time_zone``."""
     if time_zone is None:
         return Message(text=text)
-    name = zones.canonical(time_zone)
+    name = zones.canonical(time_zone) if isinstance(time_zone, str) else None
     if name is None:
         raise Refusal(
             "invalid_time_zone",
@@ -186,7 +186,9 @@ def followup_view(followup: inbox.Followup, queued: Event) -> dict[str, Json]:
 def _claim(unit: Unit) -> None:
     followup = unit.projection.oldest_waiting()
     if followup is None:
-        raise Refusal("nothing_to_claim", "No follow-up is waiting. Begin a turn with a message, or wait for one.")
+        raise Refusal(
+            "nothing_to_claim", "No follow-up is waiting. Begin a turn with a message, or wait for one."
+        )
     queued = log.own_events(unit.session_id, [followup.seq])[followup.seq]
     number = unit.projection.inbox.last_turn + 1
     text = followup_view(followup, queued)["text"]

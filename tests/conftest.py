@@ -20,6 +20,7 @@ from rest_framework.test import APIClient
 
 from schedules import clock as clocks
 from schedules.access import models as access
+from schedules.api.json import AsciiJSONRenderer
 from schedules.sessions import guards
 
 START = 1_796_083_200_000  # 2026-12-01T00:00:00.000Z
@@ -29,9 +30,16 @@ KEPT = {"django_content_type", "auth_permission"}
 
 
 class Client(APIClient):
-    """A client that speaks JSON unless told otherwise."""
+    """A client that speaks JSON, of any string whatever."""
 
     default_format = "json"
+    renderer_classes_list = (AsciiJSONRenderer,)
+
+    def raw(
+        self, method: str, path: str, body: bytes, content_type: str = "application/json", **extra: Any
+    ) -> Any:
+        """Send exactly these bytes."""
+        return self.generic(method, path, body, content_type, **extra)  # type: ignore[arg-type]
 
 
 @dataclass

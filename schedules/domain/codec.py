@@ -79,13 +79,13 @@ def decode(value: Json) -> Change:
     if operation == "delete":
         _require_keys(value, "version", "operation", "id")
         return Delete(id=_id(value["id"]))
-    if operation == "dispatch":
-        if "acceptedAt" not in value:
-            _require_keys(value, "version", "operation", "id")
-            return Dispatch(id=_id(value["id"]), accepted_at=None)
-        _require_keys(value, "version", "operation", "id", "acceptedAt")
-        return Dispatch(id=_id(value["id"]), accepted_at=_instant(value["acceptedAt"]))
-    _refuse("a change has an unknown operation")
+    if operation != "dispatch":
+        _refuse("a change has an unknown operation")
+    if "acceptedAt" not in value:
+        _require_keys(value, "version", "operation", "id")
+        return Dispatch(id=_id(value["id"]), accepted_at=None)
+    _require_keys(value, "version", "operation", "id", "acceptedAt")
+    return Dispatch(id=_id(value["id"]), accepted_at=_instant(value["acceptedAt"]))
 
 
 def decode_text(text: str) -> Change:

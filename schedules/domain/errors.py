@@ -170,7 +170,7 @@ SITUATIONS: tuple[Situation, ...] = (
 )
 
 
-class CorruptLog(ScheduleError):
+class CorruptLog(ScheduleError):  # noqa: N818 - it names what is found, as its code does
     """A `schedule/change` that does not decode or does not fit what came before it.
 
     The tools' message is the same whatever the fault. `reason` names it in plain words and `seq` is the

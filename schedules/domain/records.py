@@ -15,7 +15,10 @@ MAX_AFTER_SECONDS = lossless.MAX_SAFE_INTEGER
 MAX_EVERY_SECONDS = lossless.MAX_SAFE_INTEGER // SECOND
 
 # WhiteSpace and LineTerminator of ECMAScript. Python's own strip() differs in both directions.
-_BLANK = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_BLANK = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 
 _SECONDS_KEYS = {"after": "afterSeconds", "every": "everySeconds"}
 
@@ -63,8 +66,8 @@ def trim(text: str) -> str:
 def advance(target: int, interval: int, accepted: int) -> tuple[int, int | None]:
     """The latest occurrence due at a decision, and the next target, or None where that leaves the year 9999.
 
-    target: the earliest occurrence not dispatched; interval: above 0; accepted: the decision, not before the target;
-    all in milliseconds. Missed occurrences are stepped over, never enumerated.
+    target: the earliest occurrence not dispatched; interval: above 0; accepted: the decision, not before the
+    target; all in milliseconds. Missed occurrences are stepped over, never enumerated.
     """
     occurrence = target + (accepted - target) // interval * interval
     following = occurrence + interval

@@ -1,7 +1,7 @@
 """The tools' arguments: what a model may send, in the order in which it is checked.
 
-Reading is in two steps. The `parse_...` functions need nothing but the arguments and run before the session's lock;
-`resolve` needs the id and the clock sample that only the lock gives.
+Reading is in two steps. The `parse_...` functions need nothing but the arguments and run before the
+session's lock; `resolve` needs the id and the clock sample that only the lock gives.
 """
 
 from dataclasses import dataclass
@@ -73,7 +73,8 @@ class Request:
 
 
 def parse_create(arguments: Json) -> Request:
-    """The request of `schedule_create`. Raises ScheduleError: selectors, then prompt, then the rule's shape."""
+    """The request of `schedule_create`. Raises ScheduleError: selectors, then prompt, then the rule's "
+    "shape."""
     if not isinstance(arguments, dict) or not arguments.keys() <= {"prompt", *SELECTORS}:
         raise errors.CREATE_ARGUMENTS.error()
     chosen = [name for name in SELECTORS if arguments.get(name) is not None]
@@ -113,7 +114,8 @@ def parse_prompt(value: Json) -> str:
 
 
 def parse_rule(selector: str, value: Json) -> Rule:
-    """The rule of one selector's value, null included. Raises ScheduleError for its shape and its frequency."""
+    """The rule of one selector's value, null included. Raises ScheduleError for its shape and its "
+    "frequency."""
     if selector == "at":
         return _at(value)
     seconds = records.safe_integer(value)
@@ -135,6 +137,7 @@ def resolve(request: Request, schedule_id: str, now: int) -> records.Record:
     """
     rule = request.rule
     kind: records.Kind
+    seconds: int | None
     match rule:
         case Delay():
             kind, seconds, target = "after", rule.seconds, now + rule.seconds * records.SECOND

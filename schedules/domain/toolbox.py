@@ -1,7 +1,7 @@
 """The three tools as a model's function-calling API takes them: names, descriptions, JSON Schemas (2020-12).
 
-The input schemas have no combinator at their top, for several such APIs refuse one there: that exactly one selector
-is given is said in words, and checked by `rules`.
+The input schemas have no combinator at their top, for several such APIs refuse one there: that exactly one
+selector is given is said in words, and checked by `rules`.
 """
 
 from schedules.domain import records
@@ -61,8 +61,8 @@ _VIEW: dict[str, Json] = {
 }
 
 _AT: dict[str, Json] = {
-    "description": "Once, at this time. A string with an offset, or a local date and time with its time_zone. It must "
-    "lie in the future.",
+    "description": "Once, at this time. A string with an offset, or a local date and time with its "
+    "time_zone. It must lie in the future.",
     "oneOf": [
         {
             "type": "string",
@@ -93,16 +93,18 @@ TOOLS: list[dict[str, Json]] = [
     {
         "name": "schedule_create",
         "description": "Schedule a reminder that comes back to this conversation as a later turn, while the "
-        "conversation is open. Give prompt and exactly one of: after_seconds (once, after a delay: 'in ten minutes'), "
-        "at (once, at a date and time: 'tomorrow at nine'), every_seconds (again and again at a fixed interval of at "
-        "least 300 seconds; not for days of a calendar). Returns the reminder with its id and absolute time.",
+        "conversation is open. Give prompt and exactly one of: after_seconds (once, after a delay: 'in ten "
+        "minutes'), at (once, at a date and time: 'tomorrow at nine'), every_seconds (again and again at a "
+        "fixed interval of at least 300 seconds; not for days of a calendar). Returns the reminder with its "
+        "id and absolute time.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "prompt": {
                     "type": "string",
                     "minLength": 1,
-                    "description": "What to be reminded of, in words that will make sense on their own later.",
+                    "description": "What to be reminded of, in words that will make sense on their own "
+                    "later.",
                 },
                 "after_seconds": {
                     "type": "integer",
@@ -125,15 +127,15 @@ TOOLS: list[dict[str, Json]] = [
     },
     {
         "name": "schedule_list",
-        "description": "List the active reminders of this conversation in the order of their creation, each with its "
-        "id and next time. Takes no arguments.",
+        "description": "List the active reminders of this conversation in the order of their creation, each "
+        "with its id and next time. Takes no arguments.",
         "inputSchema": _closed(),
         "outputSchema": {"type": "array", "items": _VIEW},
     },
     {
         "name": "schedule_delete",
-        "description": "Delete one active reminder of this conversation by its id. deleted is false where no active "
-        "reminder has that id: it ended, was deleted before, or never existed.",
+        "description": "Delete one active reminder of this conversation by its id. deleted is false where no "
+        "active reminder has that id: it ended, was deleted before, or never existed.",
         "inputSchema": _closed(
             id={
                 "type": "string",

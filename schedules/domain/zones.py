@@ -1,7 +1,7 @@
 """Time zones by name, and what instant a clock on the wall of one shows.
 
-Importing this module makes the wheel `tzdata` the only source of zone data. zoneinfo prefers the system's files, so
-two machines with one version of Wakeful could else disagree about the same reminder.
+Importing this module makes the wheel `tzdata` the only source of zone data. zoneinfo prefers the system's
+files, so two machines with one version of Wakeful could else disagree about the same reminder.
 """
 
 import zoneinfo
@@ -18,8 +18,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 def canonical(name: str) -> str | None:
     """The zone's name in its own letter case; None for a name that is not accepted.
 
-    Accepted: exactly `UTC`, and every IANA name with a slash in any letter case, old ones included. Abbreviations
-    (`EST`), offsets, `Factory`, `localtime`, `posix/...` and `right/...` are not.
+    Accepted: exactly `UTC`, and every IANA name with a slash in any letter case, old ones included.
+    Abbreviations (`EST`), offsets, `Factory`, `localtime`, `posix/...` and `right/...` are not.
     """
     if name == "UTC":
         return name
@@ -39,8 +39,8 @@ def zone(name: str) -> ZoneInfo:
 def resolve(wall: int, name: str) -> int | None:
     """The instant at which a clock in the zone shows `wall`; None where it never does (a gap).
 
-    wall: the reading as an instant in UTC (`instants.parse_wall`). Of an overlap's two instants it is the first. The
-    result may lie outside the four-digit years.
+    wall: the reading as an instant in UTC (`instants.parse_wall`). Of an overlap's two instants it is the
+    first. The result may lie outside the four-digit years.
     """
     reading = (_EPOCH + wall * _MILLISECOND).replace(tzinfo=zone(name))
     before = _offset(reading.replace(fold=0))

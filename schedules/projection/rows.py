@@ -39,11 +39,13 @@ def entries(session_id: str, schedule_ids: Sequence[str]) -> dict[str, fold.Entr
     return {keys[key]: None if record is None else entry(seq, record) for key, seq, record in found}
 
 
-def active_entries(session_id: str) -> list[fold.Entry]:
-    """Every active reminder of a session, in creation order."""
+def active_entries(session_id: str, *, after: int = -1, limit: int | None = None) -> list[fold.Entry]:
+    """A session's active reminders that were created after the event ``after``, in creation order."""
+    bound, values = ("", []) if limit is None else (" LIMIT %s", [limit])
     found = fetch(
-        "SELECT seq, record FROM schedules_reminder WHERE session_id = %s AND due_at IS NOT NULL ORDER BY seq",
-        [session_id],
+        "SELECT seq, record FROM schedules_reminder WHERE session_id = %s AND due_at IS NOT NULL AND seq > %s "
+        f"ORDER BY seq{bound}",
+        [session_id, after, *values],
     )
     return [entry(seq, record) for seq, record in found]
 
@@ -98,7 +100,10 @@ def store(projections: Sequence["Projection"], leased: set[str]) -> None:
 
     ``leased`` names the sessions that a host holds: only those can be armed.
     """
-    write("DELETE FROM schedules_reminder WHERE session_id = %s", [(p.session_id,) for p in projections if p.wiped])
+    write(
+        "DELETE FROM schedules_reminder WHERE session_id = %s",
+        [(p.session_id,) for p in projections if p.wiped],
+    )
     made: list[tuple[object, ...]] = []
     kept: list[tuple[object, ...]] = []
     for p in projections:
@@ -119,7 +124,8 @@ def store(projections: Sequence["Projection"], leased: set[str]) -> None:
         made,
     )
     write(
-        "UPDATE schedules_reminder SET kind = %s, record = %s, due_at = %s WHERE session_id = %s AND key = %s", kept
+        "UPDATE schedules_reminder SET kind = %s, record = %s, due_at = %s WHERE session_id = %s AND key = %s",
+        kept,
     )
     _store_followups(projections)
     _store_states(projections, leased)
@@ -147,7 +153,8 @@ def _store_followups(projections: Sequence["Projection"]) -> None:
         made,
     )
     write(
-        "UPDATE schedules_followup SET seq = %s, attempt = %s, state = %s WHERE session_id = %s AND key = %s", kept
+        "UPDATE schedules_followup SET seq = %s, attempt = %s, state = %s WHERE session_id = %s AND key = %s",
+        kept,
     )
     write("DELETE FROM schedules_followup WHERE session_id = %s AND key = %s", gone)
 

@@ -69,7 +69,9 @@ class Projection:
 
     def load_entries(self, schedule_ids: Iterable[str]) -> None:
         """Have the rows of these reminder ids in memory, or know that there are none."""
-        wanted = [i for i in schedule_ids if i not in self.schedules.entries and i not in self._absent_entries]
+        wanted = [
+            i for i in schedule_ids if i not in self.schedules.entries and i not in self._absent_entries
+        ]
         if not wanted:
             return
         found = rows.entries(self.session_id, wanted) if self.stored else {}

@@ -103,7 +103,7 @@ _SCHEMAS: dict[str, dict[str, Json]] = {
 HOST_TYPE = "host:*"
 
 EVENT_TYPES: list[dict[str, Json]] = [
-    *({"type": event_type, "schema": schema, "writer": "wakeful"} for event_type, schema in _SCHEMAS.items()),
-    # Stands for every type with a colon: a host's own, whose data may be anything.
-    {"type": HOST_TYPE, "schema": {}, "writer": "host"},
+    {"type": event_type, "schema": schema, "writer": "wakeful"} for event_type, schema in _SCHEMAS.items()
 ]
+# Stands for every type with a colon: a host's own, whose data may be anything.
+EVENT_TYPES.append({"type": HOST_TYPE, "schema": {}, "writer": "host"})

@@ -10,7 +10,7 @@ import re
 import sys
 from typing import NoReturn, TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 MAX_DEPTH = 64
 MAX_SAFE_INTEGER = 2**53 - 1
@@ -35,7 +35,7 @@ _FAULTS = (
 )
 
 
-class Invalid(ValueError):
+class Invalid(ValueError):  # noqa: N818 - read as `lossless.Invalid`
     """Text that is not exactly one strict JSON value; its message is plain words for a person."""
 
 

@@ -5,7 +5,6 @@ import logging
 from typing import get_args
 
 import pytest
-from django.contrib.auth.models import User
 from django.core import exceptions as django_errors
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, UnreadablePostError
@@ -89,7 +88,9 @@ def test_an_unexpected_error_is_logged_with_its_trace_and_not_shown(caplog: pyte
         answer = Client().get("/broken")
     assert answer.status_code == 500
     assert answer.json() == errors.body("internal_error", errors.INTERNAL.message)
-    assert [record.exc_info is not None for record in caplog.records if record.name == errors.__name__] == [True]
+    assert [record.exc_info is not None for record in caplog.records if record.name == errors.__name__] == [
+        True
+    ]
 
 
 def test_a_refusal_is_not_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
@@ -105,14 +106,14 @@ def test_a_stranger_is_told_how_to_say_who_they_are(anonymous: Client) -> None:
 
 def test_a_wrong_method_is_told_which_are_allowed(anonymous: Client) -> None:
     answer = anonymous.put("/broken", {})
-    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD, OPTIONS")
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, OPTIONS")
 
 
 def test_a_throttled_caller_is_told_when_to_come_back() -> None:
     assert errors.handle(rest_errors.Throttled(wait=1.5), {})["Retry-After"] == "2"
 
 
-def test_an_unknown_address_is_json(anonymous: Client, settings: object) -> None:
+def test_an_unknown_address_is_json(anonymous: Client) -> None:
     answer = anonymous.get("/no/such/thing")
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
     assert answer.json()["code"] == "not_found"
@@ -146,6 +147,6 @@ def test_in_the_admin_failures_are_pages() -> None:
 
 
 @pytest.mark.urls("config.urls")
-def test_a_foreign_host_name_is_refused_in_json(anonymous: Client, staff: User) -> None:
+def test_a_foreign_host_name_is_refused_in_json(anonymous: Client) -> None:
     answer = anonymous.get("/schema", HTTP_HOST="evil.example")
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")

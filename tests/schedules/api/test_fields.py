@@ -82,7 +82,9 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values]
+)
 def test_a_value_of_another_kind_is_refused_with_what_to_send(name: str, value: object) -> None:
     fault = refused({"leaseId": "l", name: value})[name]
     assert re.fullmatch(r"Send .*\.", fault)
