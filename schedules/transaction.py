@@ -199,11 +199,15 @@ def _unit(row: Sequence[Any], now: int) -> Unit:
     return unit
 
 
-def flush(units: Sequence[Unit]) -> None:
-    """Write what was appended and what follows from it, for all these sessions in a few statements."""
+def flush(units: Sequence[Unit], *, rearm: bool = False) -> None:
+    """Write what was appended and what follows from it, for all these sessions in a few statements.
+
+    With ``rearm`` each session's next due instant is written whether or not anything was appended.
+    """
     log.append([(unit.session_id, event) for unit in units for event in unit.appended])
     rows.store(
-        [unit.projection for unit in units], {unit.session_id for unit in units if unit.lease is not None}
+        [unit.projection for unit in units if rearm or unit.projection.touched],
+        {unit.session_id for unit in units if unit.lease is not None},
     )
     changed = [unit for unit in units if unit._lease_changed]
     rows.write(
@@ -293,7 +297,8 @@ def _together(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], lis
     with barrier():
         units = take(session_ids, skip_locked=True)
         done = action(units)
-        flush(done)
+        # Whatever made a session look due, its row tells the truth afterwards: no owner sees it for ever.
+        flush(done, rearm=True)
     announce(done)
     taken = {unit.session_id for unit in units}
     written = {unit.session_id for unit in done}

@@ -69,7 +69,7 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 def django_db_setup(
     django_test_environment: None, django_db_blocker: DjangoDbBlocker, django_db_modify_db_settings: None
 ) -> Iterator[None]:
-    """The migrated database of this process; pytest-django's own is made only for tests with its own marker."""
+    """The migrated database of this process; pytest-django's own is made only for tests with its marker."""
     with django_db_blocker.unblock():
         made = setup_databases(verbosity=0, interactive=False)
     yield

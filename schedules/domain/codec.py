@@ -5,7 +5,6 @@ usual text at speed and leaves all that it refuses to `decode`, so that what is 
 msgspec.
 """
 
-from dataclasses import dataclass
 from typing import Literal, NoReturn, TypeAlias
 
 import msgspec
@@ -17,8 +16,7 @@ from schedules.sessions.lossless import Json
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Create:
+class Create(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A reminder begins.
 
     record: the whole reminder.
@@ -27,8 +25,7 @@ class Create:
     record: records.Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
+class Delete(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A reminder ends without being dispatched.
 
     id: of an active reminder.
@@ -37,8 +34,7 @@ class Delete:
     id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dispatch:
+class Dispatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A reminder's follow-up was queued: a one-shot ends, an `every` advances.
 
     id: of an active reminder.

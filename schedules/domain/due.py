@@ -71,5 +71,5 @@ def changes(admission: Admission) -> list[codec.Change]:
 def _reminder(record: records.Record, accepted_at: int) -> Reminder:
     occurrence = record.scheduled_at
     if record.kind == "every" and record.seconds is not None:
-        occurrence, _ = advance(record.scheduled_at, record.seconds * records.SECOND, accepted_at)
+        occurrence, _ = advance(record.scheduled_at, record.seconds * instants.SECOND, accepted_at)
     return Reminder(id=record.id, occurrence=occurrence, prompt=record.prompt)

@@ -50,8 +50,7 @@ class Situation:
 CREATE_ARGUMENTS = Situation(
     code="invalid_selector",
     message="schedule_create takes a JSON object with prompt and one of after_seconds, at or every_seconds, "
-    "and "
-    'nothing else, for example {"prompt": "Check the build", "after_seconds": 600}.',
+    'and nothing else, for example {"prompt": "Check the build", "after_seconds": 600}.',
 )
 LIST_ARGUMENTS = Situation(
     code="invalid_selector", message="schedule_list takes no arguments; send an empty JSON object, {}."
@@ -71,9 +70,8 @@ SEVERAL_SELECTORS = Situation(
 )
 PROMPT = Situation(
     code="invalid_prompt",
-    message="prompt must be a string of valid Unicode that is not blank: the text to be reminded of, for "
-    "example "
-    '"Check the build".',
+    message="prompt must be a string of valid Unicode that is not blank: the text to be reminded of, "
+    'for example "Check the build".',
 )
 AFTER_SECONDS = Situation(
     code="invalid_rule",

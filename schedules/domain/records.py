@@ -1,7 +1,8 @@
 """The durable record of a reminder: its fields, its JSON, its view, and how a recurring one advances."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from schedules.domain import instants
 from schedules.sessions import lossless
@@ -9,10 +10,9 @@ from schedules.sessions.lossless import Json
 
 Kind = Literal["after", "at", "every"]
 
-SECOND = 1_000
 MIN_EVERY_SECONDS = 300
 MAX_AFTER_SECONDS = lossless.MAX_SAFE_INTEGER
-MAX_EVERY_SECONDS = lossless.MAX_SAFE_INTEGER // SECOND
+MAX_EVERY_SECONDS = lossless.MAX_SAFE_INTEGER // instants.SECOND
 
 # WhiteSpace and LineTerminator of ECMAScript. Python's own strip() differs in both directions.
 _BLANK = (
@@ -25,8 +25,7 @@ _SECONDS_KEYS = {"after": "afterSeconds", "every": "everySeconds"}
 safe_integer = lossless.safe_integer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One active reminder.
 
     id: unique and never reused in its session.

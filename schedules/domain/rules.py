@@ -140,9 +140,9 @@ def resolve(request: Request, schedule_id: str, now: int) -> records.Record:
     seconds: int | None
     match rule:
         case Delay():
-            kind, seconds, target = "after", rule.seconds, now + rule.seconds * records.SECOND
+            kind, seconds, target = "after", rule.seconds, now + rule.seconds * instants.SECOND
         case Interval():
-            kind, seconds, target = "every", rule.seconds, now + rule.seconds * records.SECOND
+            kind, seconds, target = "every", rule.seconds, now + rule.seconds * instants.SECOND
         case _:
             kind, seconds, target = "at", None, _instant(rule)
     if not instants.MIN <= target <= instants.MAX:

@@ -1,12 +1,11 @@
 """Projections thrown away and written anew, and checked against a full fold of their log.
 
-Both hold the session's lock, so they may run while the system does.
+Both run inside the caller's barrier and take the session's lock, so they may run while the system does.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from schedules import transaction
 from schedules.domain import errors, fold, records
 from schedules.projection import rows, state
 from schedules.sessions import inbox, log, lossless
@@ -17,6 +16,8 @@ _CHANGES = 10_000
 _PAGE = 1000
 
 _STATE = (*rows.STATE_COLUMNS, "next_due", "armed_at")
+_REMINDER = ("seq", "kind", "record", "due_at")
+_FOLLOWUP = ("followup_id", "seq", "attempt", "state")
 _TABLES = ("schedules_reminder", "schedules_followup", "schedules_sessionstate")
 
 # A row's columns by name, and a session's rows by key.
@@ -36,17 +37,16 @@ def all_sessions() -> Iterator[str]:
 
 def rebuild(session_id: str) -> None:
     """Write a session's projection anew from its events. Raises Refusal ``not_found``."""
-    with transaction.barrier():
-        header = _locked(session_id)
-        for table in _TABLES:
-            rows.write(f"DELETE FROM {table} WHERE session_id = %s", [(session_id,)])  # noqa: S608
-        write(header, leased=_leased(session_id))
+    header = _locked(session_id)
+    for table in _TABLES:
+        rows.write(f"DELETE FROM {table} WHERE session_id = %s", [(session_id,)])
+    write(header, leased=_leased(session_id))
 
 
 def write(header: log.Header, *, leased: bool) -> None:
-    """Write the projection of a session that has none, in the caller's transaction.
+    """Write the projection of a session that has none; ``leased`` says whether a host holds it.
 
-    ``leased`` says whether a host holds it. Memory stays small however long the log and however many its reminders.
+    Memory stays small however long the log is and however many reminders it tells of.
     """
     holders = {header.id} if leased else set()
     projection = state.blank(header.id, seed_length=header.seed_length)
@@ -63,22 +63,21 @@ def check(session_id: str) -> list[str]:
 
     Raises Refusal ``not_found``.
     """
-    with transaction.barrier():
-        header = _locked(session_id)
-        expected = _expected(header, leased=_leased(session_id))
-        stored = (
-            _read("sessionstate", "session_id", _STATE, session_id),
-            _read("reminder", "key", ("seq", "kind", "record", "due_at"), session_id),
-            _read("followup", "key", ("followup_id", "seq", "attempt", "state"), session_id),
-        )
-    for reminder in stored[1].values():
+    header = _locked(session_id)
+    schedules, turns, corrupt_seq = _folds(header)
+    states = _read("sessionstate", "session_id", _STATE, session_id)
+    reminders = _read("reminder", "key", _REMINDER, session_id)
+    for reminder in reminders.values():
         if reminder["record"] is None:
             # Whether an ended reminder's row still knows its event depends on when it was written.
             reminder["seq"] = None
+    wanted = _state(header, schedules, turns, corrupt_seq)
+    # A session to which nothing has happened may still be without a row.
+    untouched = not states and wanted["folded_through"] < header.seed_length and not _leased(session_id)
     return [
-        difference
-        for what, kept, wanted in zip(("state", "reminder", "follow-up"), stored, expected, strict=True)
-        for difference in _differences(what, kept, wanted)
+        *_differences("state", states, {} if untouched else {session_id: wanted}),
+        *_differences("reminder", reminders, _reminders(schedules)),
+        *_differences("follow-up", _read("followup", "key", _FOLLOWUP, session_id), _followups(turns)),
     ]
 
 
@@ -95,45 +94,63 @@ def _leased(session_id: str) -> bool:
 
 def _stored(session_id: str) -> state.Projection:
     columns = ", ".join(rows.STATE_COLUMNS)
-    found = rows.fetch(f"SELECT {columns} FROM schedules_sessionstate WHERE session_id = %s", [session_id])  # noqa: S608
+    found = rows.fetch(f"SELECT {columns} FROM schedules_sessionstate WHERE session_id = %s", [session_id])
     return state.from_row(session_id, found[0])
 
 
 def _read(table: str, key: str, columns: tuple[str, ...], session_id: str) -> _Rows:
     found = rows.fetch(
-        f"SELECT {key}, {', '.join(columns)} FROM schedules_{table} WHERE session_id = %s",  # noqa: S608
+        f"SELECT {key}, {', '.join(columns)} FROM schedules_{table} WHERE session_id = %s",
         [session_id],
     )
     return {row[0]: dict(zip(columns, row[1:], strict=True)) for row in found}
 
 
-def _expected(header: log.Header, *, leased: bool) -> tuple[_Rows, _Rows, _Rows]:
-    """What the rows must say, by the pure folds alone: none of the code that keeps them is used."""
-    corrupt_seq = None
+def _folds(header: log.Header) -> tuple[fold.Fold, inbox.Inbox, int | None]:
+    """The pure folds of a session's events, and where they do not fold; no code that keeps rows is used."""
+    seed = header.seed_length
+    turns = inbox.replay(log.own_stream(header.id, seed), seed)
     try:
-        schedules = fold.replay_text(log.own_rows(header.id, header.seed_length), header.seed_length)
+        return fold.replay_text(log.own_rows(header.id, seed), seed), turns, None
     except errors.CorruptLog as fault:
-        schedules, corrupt_seq = fold.Fold(), fault.seq
-    turns = inbox.replay(log.own_stream(header.id, header.seed_length), header.seed_length)
+        return fold.Fold(), turns, fault.seq
+
+
+def _state(header: log.Header, schedules: fold.Fold, turns: inbox.Inbox, corrupt_seq: int | None) -> _Columns:
     next_due = min((entry.record.scheduled_at for entry in schedules.active), default=None)
-    ready = leased and corrupt_seq is None and turns.turn is None and not turns.waiting
-    columns: _Columns = {
+    armed = corrupt_seq is None and turns.turn is None and not turns.waiting and _leased(header.id)
+    return {
         "folded_through": max(log.last_seq(header), header.seed_length - 1),
         "created": schedules.created,
         "active": len(schedules.active),
-        "turn": turns.turn and turns.turn.number,
-        "turn_seq": turns.turn and turns.turn.seq,
+        "turn": None if turns.turn is None else turns.turn.number,
+        "turn_seq": None if turns.turn is None else turns.turn.seq,
         "last_turn": turns.last_turn,
         "claimed": None if turns.claimed is None else lossless.dumps(turns.claimed),
         "waiting": len(turns.waiting),
         "exhausted": len(turns.exhausted),
         "corrupt_seq": corrupt_seq,
         "next_due": next_due,
-        "armed_at": next_due if ready else None,
+        "armed_at": next_due if armed else None,
     }
-    blank = columns["folded_through"] == header.seed_length - 1 and not leased
-    reminders = {lossless.index_key(name): _reminder(entry) for name, entry in schedules.entries.items()}
-    followups = {
+
+
+def _reminders(schedules: fold.Fold) -> _Rows:
+    return {
+        lossless.index_key(schedule_id): dict.fromkeys(_REMINDER)
+        if entry is None
+        else {
+            "seq": entry.seq,
+            "kind": entry.record.kind,
+            "record": lossless.dumps(records.to_json(entry.record)),
+            "due_at": entry.record.scheduled_at,
+        }
+        for schedule_id, entry in schedules.entries.items()
+    }
+
+
+def _followups(turns: inbox.Inbox) -> _Rows:
+    return {
         lossless.index_key(followup.id): {
             "followup_id": lossless.dumps(followup.id),
             "seq": followup.seq,
@@ -141,24 +158,6 @@ def _expected(header: log.Header, *, leased: bool) -> tuple[_Rows, _Rows, _Rows]
             "state": followup.state,
         }
         for followup in turns.followups.values()
-    }
-    # A session to which nothing has happened may still be without a row.
-    states = {} if blank and not _has_state(header.id) else {header.id: columns}
-    return states, reminders, followups
-
-
-def _has_state(session_id: str) -> bool:
-    return bool(rows.fetch("SELECT 1 FROM schedules_sessionstate WHERE session_id = %s", [session_id]))
-
-
-def _reminder(entry: fold.Entry | None) -> _Columns:
-    if entry is None:
-        return dict.fromkeys(("seq", "kind", "record", "due_at"))
-    return {
-        "seq": entry.seq,
-        "kind": entry.record.kind,
-        "record": lossless.dumps(records.to_json(entry.record)),
-        "due_at": entry.record.scheduled_at,
     }
 
 

@@ -37,6 +37,7 @@ class Projection:
     stored_followups: set[str] = field(default_factory=set)
     changed_followups: dict[str, None] = field(default_factory=dict)
     wiped: bool = False
+    touched: bool = False
     _absent_entries: set[str] = field(default_factory=set)
     _absent_followups: set[str] = field(default_factory=set)
 
@@ -52,6 +53,7 @@ class Projection:
         elif event.type in _INBOX_TYPES:
             self._apply_inbox(event)
         self.folded_through = event.seq
+        self.touched = True
 
     def ever_created(self, schedule_id: str) -> bool:
         """Whether a reminder id was ever used in this session."""
