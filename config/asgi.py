@@ -18,6 +18,8 @@ from schedules.api.longpoll import Application, LongPolls, Receive, Scope, Send 
 # to last for them, the owner and the hub.
 WORKERS = 10
 
+_ASCII = bytes(range(33, 127)).decode()
+
 #: Wakes the long polls of this process; closed, it ends them.
 hub = wake.Hub()
 
@@ -44,9 +46,6 @@ def _tidied(scope: Scope) -> Scope:
         # a2wsgi breaks at bytes that are not ASCII.
         "query_string": quote_from_bytes(scope["query_string"], safe=_ASCII).encode(),
     }
-
-
-_ASCII = bytes(range(33, 127)).decode()
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

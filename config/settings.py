@@ -27,8 +27,8 @@ def number(name: str, default: int) -> int:
 def seconds(name: str, default: float) -> float:
     """A length of time in seconds from the environment."""
     try:
-        return env.float(name, default=default)
-    except (ValueError, environ.ImproperlyConfigured):
+        return float(env.str(name, default=str(default)))
+    except ValueError:
         UNREADABLE[name] = f"a number of seconds such as {default}"
         return default
 
@@ -201,7 +201,12 @@ LOGGING = {
         "text": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
         "json": {"()": "config.logs.JSONFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json" if WAKEFUL_LOG_FORMAT == "json" else "text"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "json" if WAKEFUL_LOG_FORMAT == "json" else "text",
+        }
+    },
     "root": {"handlers": ["stderr"], "level": "INFO"},
     # A refused call is the caller's affair, not the operator's.
     "loggers": {"django.request": {"level": "ERROR"}},

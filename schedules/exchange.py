@@ -87,11 +87,11 @@ def _check(lines: Iterable[bytes], owner_id: int, checked: IO[str]) -> log.Heade
             if header is None:
                 header = _header(record, owner_id)
                 continue
-            for event in packed.expand(record) if record.get("type") in packed.TAGS else [_event(record)]:
+            for event in _events(record):
                 if event.seq != length:
-                    raise _Fault(
-                        f"The event's seq is {event.seq}, but {length} comes next: a log has no gaps."
-                    )
+                    raise _Fault(f"The seq is {event.seq}, but {length} comes next: a log has no gaps.")
+                if not instants.MIN <= event.time <= instants.MAX:
+                    raise _Fault("The time lies outside the years 0001 to 9999.")
                 checked.write(lossless.dumps(event.to_json()) + "\n")
                 length += 1
         except (lossless.Invalid, packed.Misshapen, _Fault) as fault:
@@ -149,6 +149,11 @@ def _header_line(header: log.Header) -> dict[str, Json]:
     }
     line.update({key: value for key, value in optional.items() if value is not None})
     return line | extra if isinstance(extra, dict) else line
+
+
+def _events(record: dict[str, Json]) -> Iterable[Event]:
+    kind = record.get("type")
+    return packed.expand(record) if isinstance(kind, str) and kind in packed.TAGS else [_event(record)]
 
 
 def _event(line: dict[str, Json]) -> Event:

@@ -77,10 +77,17 @@ class Owner:
                     connection.close()
                 if wait:
                     self._alarm.wait(wait)
-            self._heart.stop()
+            self.leave()
         finally:
             transaction.listeners.remove(self._committed)
             connection.close()
+
+    def leave(self) -> None:
+        """Take the heartbeat away, so that a clean end is not taken for a death."""
+        try:
+            self._heart.stop()
+        except PersistenceUncertain:
+            logger.warning("the database did not answer; the owner's heartbeat stays until it is too old")
 
     def request_drive(self) -> None:
         """Have the next step run at once."""
@@ -144,11 +151,13 @@ class Owner:
         return transaction.perform_each(session_ids, action)
 
     def _lapsed(self, now: int) -> list[str]:
+        # Those that wait for their retry come on top: they must not hide the ones behind them.
         found = rows.fetch(
             "SELECT session_id FROM schedules_lease WHERE expires_at <= %s ORDER BY expires_at LIMIT %s",
-            [now, settings.WAKEFUL_BATCH_SESSIONS],
+            [now, settings.WAKEFUL_BATCH_SESSIONS + len(self._retries)],
         )
-        return [row[0] for row in found if self._may_try(row[0], now)]
+        lapsed = [row[0] for row in found if self._may_try(row[0], now)]
+        return lapsed[: settings.WAKEFUL_BATCH_SESSIONS]
 
     def _page(self, now: int) -> list[str]:
         """The next sessions that are due, in the order of their targets; from the front again after the last page.

@@ -112,9 +112,8 @@ def schedules(
     if state and state[0][0] is not None:
         raise errors.CORRUPT.error()
     shown = active[:limit]
-    return [records.view(entry.record, now) for entry in shown], shown[-1].seq if len(
-        active
-    ) > limit else None
+    following = shown[-1].seq if len(active) > limit else None
+    return [records.view(entry.record, now) for entry in shown], following
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from schedules import clock
 from schedules.projection import rows, state
-from schedules.sessions import lossless, log
+from schedules.sessions import log, lossless
 from schedules.sessions.errors import PersistenceUncertain, Refusal
 from schedules.sessions.events import Event
 
@@ -166,7 +166,7 @@ def take(session_ids: Sequence[str], *, skip_locked: bool = False) -> list[Unit]
     now = clock.sample()
     units = []
     for row in rows.fetch(
-        f"SELECT s.id, s.seed_length, st.session_id, {_STATE}, "  # noqa: S608
+        f"SELECT s.id, s.seed_length, st.session_id, {_STATE}, "
         "l.lease_id, l.holder, l.seconds, l.expires_at, "
         "(SELECT max(e.seq) FROM schedules_sessionevent e WHERE e.session_id = s.id) "
         "FROM schedules_session s LEFT JOIN schedules_sessionstate st ON st.session_id = s.id "
@@ -265,8 +265,8 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
     """
     try:
         return _together(session_ids, action)
-    except (DatabaseError, PersistenceUncertain):
-        if len(session_ids) == 1:
+    except Exception as error:
+        if len(session_ids) == 1 and isinstance(error, PersistenceUncertain):
             raise
         logger.warning(
             "a commit for %d sessions failed; trying each by itself", len(session_ids), exc_info=True
@@ -278,7 +278,7 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
     for session_id in session_ids:
         try:
             one = _together([session_id], action)
-        except (DatabaseError, PersistenceUncertain) as error:
+        except Exception as error:
             logger.exception("session %s: nothing was written", session_id)
             failed.append(session_id)
             # One session can be poisoned; when several in a row get no answer, it is the database that is gone.

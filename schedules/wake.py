@@ -7,7 +7,7 @@ while somebody does. Nobody who waits holds a transaction or a connection.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -39,7 +39,8 @@ class Watcher:
     async def changed(self, seconds: float) -> bool:
         """Wait at most ``seconds``; whether woken. At times it is woken for nothing: look before you act."""
         try:
-            await asyncio.wait_for(self._woken.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
         except TimeoutError:
             return False
         self._woken.clear()
@@ -116,24 +117,28 @@ class Hub:
                     watcher.wake()
 
     async def _look_while_watched(self) -> None:
-        eye = _Eye()
         loop = asyncio.get_running_loop()
+        eye = _Eye()
         # One thread for all looks: SQLite's sign of a change is kept by a connection, and Django's by a thread.
-        with ThreadPoolExecutor(1, thread_name_prefix="wake") as thread:
-            try:
-                pause = LOOK_SECONDS
-                while await asyncio.sleep(pause, self._watched):
+        thread = ThreadPoolExecutor(1, thread_name_prefix="wake")
+        pause = LOOK_SECONDS
+        try:
+            while True:
+                await asyncio.sleep(pause)
+                if not self._watched:
+                    return
+                unseen = [i for i, watched in self._watched.items() if watched.seen is None]
+                try:
+                    self._note(await loop.run_in_executor(thread, eye.look, list(self._watched), unseen))
                     pause = LOOK_SECONDS
-                    unseen = [i for i, watched in self._watched.items() if watched.seen is None]
-                    try:
-                        self._note(await loop.run_in_executor(thread, eye.look, list(self._watched), unseen))
-                    except Exception:
-                        # Whatever it was, those who wait for other sessions must not wait in vain ever after.
-                        logger.warning("the hub could not look for what others wrote", exc_info=True)
-                        pause = _AFTER_AN_ERROR_SECONDS
-            finally:
-                transaction.listeners.remove(self._committed)
-                thread.submit(connection.close)
+                except Exception:
+                    # Whatever it was, those who wait must not wait in vain ever after.
+                    logger.warning("the hub could not look for what others wrote", exc_info=True)
+                    pause = _AFTER_AN_ERROR_SECONDS
+        finally:
+            transaction.listeners.remove(self._committed)
+            thread.submit(connection.close)
+            thread.shutdown(wait=False)
 
 
 class _Eye:
@@ -160,7 +165,7 @@ def _last_seqs(session_ids: Sequence[str]) -> dict[str, int]:
         some = session_ids[start : start + _AT_ONCE]
         last_seqs.update(
             rows.fetch(
-                "SELECT session_id, folded_through FROM schedules_sessionstate "  # noqa: S608
+                "SELECT session_id, folded_through FROM schedules_sessionstate "
                 f"WHERE session_id IN ({log.marks(some)})",
                 some,
             )
@@ -168,7 +173,7 @@ def _last_seqs(session_ids: Sequence[str]) -> dict[str, int]:
     return last_seqs
 
 
-def _call(loop: asyncio.AbstractEventLoop, function: object, *arguments: object) -> None:
+def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: object) -> None:
     # The loop may have ended since: then nobody waits.
     with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(function, *arguments)  # type: ignore[arg-type]
+        loop.call_soon_threadsafe(function, *arguments)

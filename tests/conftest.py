@@ -54,6 +54,15 @@ class HandClock:
         return self.now
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests whose statements only the other engine knows."""
+    engine = settings.DATABASES["default"]["ENGINE"].rpartition(".")[2]
+    others = [item for item in items if (mark := item.get_closest_marker("engine")) and mark.args != (engine,)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each process of each run has its own database; on SQLite a file, since one in memory knows no WAL."""

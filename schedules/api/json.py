@@ -80,8 +80,8 @@ class AlwaysJSON(BaseContentNegotiation):
 class ChunkedBodies:
     """WSGI: gives a body that came in chunks the length without which Django takes it for empty.
 
-    For a server that undoes the chunks but tells no length, as a2wsgi does. It reads at most one byte over the
-    limit, which the parser then refuses.
+    For a server that undoes the chunks but tells no length, as a2wsgi does. Of a body over the limit it reads
+    one byte more than the limit, enough for the parser to refuse it.
     """
 
     def __init__(self, application: WSGIApplication) -> None:

@@ -131,14 +131,10 @@ def _is_empty_page(answer: list[Message]) -> bool:
 
 def _renewal_seconds(session_id: str) -> float:
     """How often a poll asks again so that the lease it carries, which each asking renews, never ends meanwhile."""
-    lease_seconds = _SHORTEST_LEASE_SECONDS
     try:
-        for (lease_seconds,) in rows.fetch(
-            "SELECT seconds FROM schedules_lease WHERE session_id = %s", [session_id]
-        ):
-            pass
+        found = rows.fetch("SELECT seconds FROM schedules_lease WHERE session_id = %s", [session_id])
     except DatabaseError:
-        pass  # the next asking will tell the client
+        found = []  # the next asking tells the client
     finally:
         connection.close()
-    return lease_seconds / 3
+    return (found[0][0] if found else _SHORTEST_LEASE_SECONDS) / 3

@@ -83,7 +83,7 @@ class Sessions(base.SessionView):
         now = clock.sample()
         made = log.Header(
             id=body["id"] or log.new_id(),
-            owner_id=request.user.pk,
+            owner_id=base.caller(request),
             created_at=now,
             title=body["title"],
             cwd=body["cwd"],
@@ -154,7 +154,7 @@ class Sessions(base.SessionView):
         child = live.fork(
             parent,
             session_id=body["id"] or log.new_id(),
-            owner_id=request.user.pk,
+            owner_id=base.caller(request),
             boundary=body["boundary"],
             lease_id=base.lease_of(request),
         )

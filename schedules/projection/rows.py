@@ -32,7 +32,7 @@ def entries(session_id: str, schedule_ids: Sequence[str]) -> dict[str, fold.Entr
     """The stored ones of these reminder ids; None for one that ended."""
     keys = {lossless.index_key(schedule_id): schedule_id for schedule_id in schedule_ids}
     found = fetch(
-        "SELECT key, seq, record FROM schedules_reminder "  # noqa: S608
+        "SELECT key, seq, record FROM schedules_reminder "
         f"WHERE session_id = %s AND key IN ({log.marks(list(keys))})",
         [session_id, *keys],
     )
@@ -53,7 +53,7 @@ def active_entries(session_id: str, *, after: int = -1, limit: int | None = None
 def due_entries(session_ids: Sequence[str], now: int) -> list[tuple[str, fold.Entry]]:
     """The active reminders of these sessions whose target has come."""
     found = fetch(
-        "SELECT session_id, seq, record FROM schedules_reminder "  # noqa: S608
+        "SELECT session_id, seq, record FROM schedules_reminder "
         f"WHERE session_id IN ({log.marks(session_ids)}) AND due_at <= %s",
         [*session_ids, now],
     )
@@ -88,7 +88,7 @@ def entry(seq: int, record: str) -> fold.Entry:
     return fold.Entry(record=change.record, seq=seq)
 
 
-def fetch(statement: str, values: Sequence[object]) -> list[Any]:
+def fetch(statement: str, values: Sequence[Any]) -> list[Any]:
     """Every row of a bounded query."""
     with connection.cursor() as cursor:
         cursor.execute(statement, list(values))
@@ -195,13 +195,13 @@ def _store_states(projections: Sequence["Projection"], leased: set[str]) -> None
     # The earliest target is read from the rows just written: no arithmetic here can disagree with them.
     for values, armed_at in ((armed, _EARLIEST), (quiet, "NULL")):
         write(
-            f"UPDATE schedules_sessionstate SET {_STATE}, next_due = {_EARLIEST}, armed_at = {armed_at} "  # noqa: S608
+            f"UPDATE schedules_sessionstate SET {_STATE}, next_due = {_EARLIEST}, armed_at = {armed_at} "
             "WHERE session_id = %s",
             values,
         )
 
 
-def write(statement: str, values: Sequence[tuple[object, ...]]) -> None:
+def write(statement: str, values: Sequence[tuple[Any, ...]]) -> None:
     """Run one statement for each of these values."""
     if values:
         with connection.cursor() as cursor:

@@ -5,6 +5,7 @@ Everything here runs inside the caller's transaction; what is appended is durabl
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import uuid_utils
 from django.db import connection
@@ -61,7 +62,7 @@ def new_id() -> str:
 def header(session_id: str) -> Header | None:
     """The header of a session, or None."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {_FIELDS} FROM schedules_session WHERE id = %s", [session_id])  # noqa: S608
+        cursor.execute(f"SELECT {_FIELDS} FROM schedules_session WHERE id = %s", [session_id])
         row = cursor.fetchone()
     return None if row is None else Header(**dict(zip(_NAMES, row, strict=True)))
 
@@ -70,7 +71,7 @@ def create(made: Header) -> None:
     """Write a session's header. Raises IntegrityError where the id is taken."""
     values = [getattr(made, name) for name in _NAMES]
     with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO schedules_session ({_FIELDS}) VALUES ({marks(values)})", values)  # noqa: S608
+        cursor.execute(f"INSERT INTO schedules_session ({_FIELDS}) VALUES ({marks(values)})", values)
 
 
 def lock(session_ids: Sequence[str], *, skip_locked: bool = False) -> list[str]:
@@ -84,7 +85,7 @@ def lock(session_ids: Sequence[str], *, skip_locked: bool = False) -> list[str]:
         tail = " FOR NO KEY UPDATE SKIP LOCKED" if skip_locked else " FOR NO KEY UPDATE"
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT id FROM schedules_session WHERE id IN ({marks(session_ids)}) ORDER BY id{tail}",  # noqa: S608
+            f"SELECT id FROM schedules_session WHERE id IN ({marks(session_ids)}) ORDER BY id{tail}",
             list(session_ids),
         )
         return [row[0] for row in cursor.fetchall()]
@@ -169,7 +170,7 @@ def own_events(session_id: str, seqs: Sequence[int]) -> dict[int, Event]:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT seq, type, time, data, extra FROM schedules_sessionevent "  # noqa: S608
+            "SELECT seq, type, time, data, extra FROM schedules_sessionevent "
             f"WHERE session_id = %s AND seq IN ({marks(seqs)})",
             [session_id, *seqs],
         )
@@ -190,7 +191,7 @@ def turn_open_at(of: Header, boundary: int) -> bool:
     floor = segment.seed if boundary >= segment.seed else segment.low
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT type FROM schedules_sessionevent WHERE session_id = %s AND {_TURN_BOUNDS} "  # noqa: S608
+            f"SELECT type FROM schedules_sessionevent WHERE session_id = %s AND {_TURN_BOUNDS} "
             "AND seq <= %s AND seq >= %s ORDER BY seq DESC LIMIT 1",
             [segment.session_id, boundary, floor],
         )
@@ -259,7 +260,8 @@ def _segments(of: Header) -> list[_Segment]:
 
 
 def _own(session_id: str, start: int, end: int | None, limit: int, types: Sequence[str]) -> list[Event]:
-    clauses, values = ["session_id = %s", "seq >= %s"], [session_id, start]
+    clauses = ["session_id = %s", "seq >= %s"]
+    values: list[Any] = [session_id, start]
     if end is not None:
         clauses.append("seq < %s")
         values.append(end)
@@ -268,7 +270,7 @@ def _own(session_id: str, start: int, end: int | None, limit: int, types: Sequen
         values.extend(types)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT seq, type, time, data, extra FROM schedules_sessionevent "  # noqa: S608
+            "SELECT seq, type, time, data, extra FROM schedules_sessionevent "
             f"WHERE {' AND '.join(clauses)} ORDER BY seq LIMIT %s",
             [*values, limit],
         )

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, ProgrammingError
 from django.db.models import Q, QuerySet
 
 from schedules import clock
@@ -31,6 +32,14 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
+        try:
+            self._do(options)
+        except (OperationalError, ProgrammingError) as problem:
+            raise CommandError(
+                f"The database cannot be used; is it there, and was migrate run? It says: {problem}"
+            ) from problem
+
+    def _do(self, options: dict[str, Any]) -> None:
         username, revoke = options["username"], options["revoke"]
         making = options["create"] or options["staff"]
         if options["list"] and revoke is None and not making:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import ProgrammingError, connection
 
 from schedules.access import models
 from tests.conftest import HandClock
@@ -146,3 +147,12 @@ def test_what_names_no_token_revokes_none(user: User, name: str) -> None:
 )
 def test_options_that_do_not_go_together_are_misuse(store: None, arguments: tuple[str, ...]) -> None:
     assert refused(*arguments)[0] == 2
+
+
+def test_a_database_without_its_tables_is_explained(store: None) -> None:
+    def fail(*_: Any) -> None:
+        raise ProgrammingError("no such table: auth_user")
+
+    with connection.execute_wrapper(fail):
+        code, message = refused("ada")
+    assert (code, "was migrate run?" in message) == (1, True)

@@ -41,10 +41,8 @@ def refuses(sql: str) -> None:
         run(sql)
 
 
-on_sqlite = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="a statement of SQLite alone")
-on_postgresql = pytest.mark.skipif(
-    "connection.vendor != 'postgresql'", reason="a statement of PostgreSQL alone"
-)
+on_sqlite = pytest.mark.engine("sqlite3")
+on_postgresql = pytest.mark.engine("postgresql")
 
 
 @pytest.mark.parametrize(
@@ -125,6 +123,15 @@ def test_nothing_is_replaced_by_seq_or_by_primary_key(log: object, verb: str) ->
         " SELECT id, owner_id, 2, 0, origin, '{}' FROM schedules_session"
     )
     refuses("UPDATE OR REPLACE schedules_sessionevent SET seq = 1 WHERE seq = 0")
+
+
+@on_sqlite
+def test_no_session_takes_the_place_of_another_by_its_hidden_rowid(user: User) -> None:
+    Session.objects.create(id="without events", owner=user, created_at=1, origin="api")
+    refuses(
+        "REPLACE INTO schedules_session (rowid, id, owner_id, created_at, seed_length, origin, metadata)"
+        " SELECT rowid, 'other', owner_id, 2, 0, origin, '{}' FROM schedules_session"
+    )
 
 
 @on_postgresql
