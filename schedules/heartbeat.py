@@ -38,7 +38,8 @@ class Heart:
             if set_back:
                 # A lease never lasts longer than one lease time from now, whatever the clock said before.
                 rows.write(
-                    "UPDATE schedules_lease SET expires_at = %s + seconds * 1000 WHERE expires_at > %s + seconds * 1000",
+                    "UPDATE schedules_lease SET expires_at = %s + seconds * 1000"
+                    " WHERE expires_at > %s + seconds * 1000",
                     [(now, now)],
                 )
             rows.write(

@@ -88,20 +88,32 @@ def fork(
 
 def open_(session_id: str, opening: Opening) -> Json:
     """Take the session. Raises Refusal: ``session_live`` where another holder has it."""
-    return transaction.perform(session_id, lambda unit: _open(unit, opening))
+
+    def action(unit: Unit) -> Json:
+        # Refused after the commit, not inside it: a lease that a clock rollback made too long is cut for good, so
+        # that a caller who asks again gets the session one lease time later.
+        return None if _held_by_another(unit, opening) else _open(unit, opening)
+
+    answer = transaction.perform(session_id, action)
+    if answer is None:
+        raise Refusal(
+            "session_live",
+            "Another holder has this session. Wait until it closes the session or its lease ends.",
+        )
+    return answer
 
 
-def renew(session_id: str, lease_id: str) -> Json:
+def renew(session_id: str, lease_id: str, *, header_lease: str | None = None) -> Json:
     """Prolong the lease. Raises Refusal: ``lease_lost``."""
 
     def action(unit: Unit) -> Json:
         unit.hold(lease_id)
         return lease_fields(unit)
 
-    return transaction.perform(session_id, action)
+    return transaction.perform(session_id, action, lease_id=header_lease)
 
 
-def close(session_id: str, lease_id: str) -> Json:
+def close(session_id: str, lease_id: str, *, header_lease: str | None = None) -> Json:
     """Give the session back; an open turn ends interrupted. Raises Refusal: ``lease_lost``."""
 
     def action(unit: Unit) -> Json:
@@ -109,7 +121,22 @@ def close(session_id: str, lease_id: str) -> Json:
         end(unit, "closed")
         return {"closed": True}
 
-    return transaction.perform(session_id, action)
+    return transaction.perform(session_id, action, lease_id=header_lease)
+
+
+def catch_up(session_id: str) -> None:
+    """Fold what stands in the log past the session's projection, for a read that takes no lock to see it.
+
+    Every path of the code leaves both in step; only what a hand wrote into the database can lie beyond.
+    """
+    with transaction.asking():
+        ((behind,),) = rows.fetch(
+            "SELECT max(seq) > COALESCE((SELECT folded_through FROM schedules_sessionstate WHERE session_id = %s), -1) "
+            "FROM schedules_sessionevent WHERE session_id = %s",
+            [session_id, session_id],
+        )
+    if behind:
+        transaction.perform(session_id, lambda unit: None)
 
 
 def end(unit: Unit, reason: str) -> None:
@@ -166,12 +193,11 @@ def _taken() -> Refusal:
     )
 
 
+def _held_by_another(unit: Unit, opening: Opening) -> bool:
+    return unit.live and unit.lease is not None and unit.lease.holder != opening.holder
+
+
 def _open(unit: Unit, opening: Opening) -> dict[str, Json]:
-    if unit.live and unit.lease is not None and unit.lease.holder != opening.holder:
-        raise Refusal(
-            "session_live",
-            "Another holder has this session. Wait until it closes the session or its lease ends.",
-        )
     expire(unit)
     # A restarted host's own turn, or one that an imported log left open: nobody will end it any more.
     _interrupt(unit)

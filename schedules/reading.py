@@ -98,9 +98,7 @@ def view(header: log.Header, now: int) -> dict[str, Json]:
     }
 
 
-def schedules(
-    session_id: str, now: int, *, after: int = -1, limit: int
-) -> tuple[list[dict[str, Json]], int | None]:
+def schedules(session_id: str, now: int, *, after: int = -1, limit: int) -> tuple[list[dict[str, Json]], int | None]:
     """Up to ``limit`` active reminders as views, in creation order, whether the session is live or cold.
 
     ``after`` is what the page before gave as the second part of its answer. Raises ScheduleError
@@ -192,9 +190,7 @@ def _driver(now: int, *, live: bool | None, overdue: bool | None) -> tuple[str, 
     return None
 
 
-def _chunk(
-    owner_id: int | None, now: int, driver: tuple[str, str] | None, after: Key | None, size: int
-) -> list[_Row]:
+def _chunk(owner_id: int | None, now: int, driver: tuple[str, str] | None, after: Key | None, size: int) -> list[_Row]:
     """The next ``size`` sessions of an owner, or of all, newest first, unfiltered but for the driver."""
     clauses: list[str] = []
     values: list[object] = []

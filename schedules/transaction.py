@@ -164,17 +164,15 @@ def take(session_ids: Sequence[str], *, skip_locked: bool = False) -> list[Unit]
     if not locked:
         return []
     now = clock.sample()
-    units = []
-    for row in rows.fetch(
+    found = rows.fetch(
         f"SELECT s.id, s.seed_length, st.session_id, {_STATE}, "
         "l.lease_id, l.holder, l.seconds, l.expires_at, "
         "(SELECT max(e.seq) FROM schedules_sessionevent e WHERE e.session_id = s.id) "
         "FROM schedules_session s LEFT JOIN schedules_sessionstate st ON st.session_id = s.id "
         f"LEFT JOIN schedules_lease l ON l.session_id = s.id WHERE s.id IN ({log.marks(locked)})",
         locked,
-    ):
-        units.append(_unit(row, now))
-    return units
+    )
+    return [_unit(row, now) for row in found]
 
 
 def _unit(row: Sequence[Any], now: int) -> Unit:

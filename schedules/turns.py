@@ -89,7 +89,10 @@ def end(
     header_lease: str | None = None,
     once: Once | None = None,
 ) -> Json:
-    """End the open turn, with the assistant's text if there is one. Raises Refusal: ``lease_lost``, ``turn_not_open``."""
+    """End the open turn, with the assistant's text if there is one.
+
+    Raises Refusal: ``lease_lost``, ``turn_not_open``.
+    """
 
     def action(unit: Unit) -> Json:
         turn = _open_turn(unit, lease_id, number)

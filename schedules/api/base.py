@@ -2,6 +2,7 @@
 
 import re
 
+from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
@@ -52,8 +53,11 @@ class SessionView(ViewSet):
 
 
 def caller(request: Request) -> int:
-    """The id of the user who calls: every view here asks for authentication first."""
-    return int(request.user.pk)
+    """The id of the user who calls. Raises NotAuthenticated for nobody."""
+    user_id = request.user.pk
+    if user_id is None:
+        raise NotAuthenticated
+    return user_id
 
 
 def lease_of(request: Request) -> str | None:

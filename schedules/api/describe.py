@@ -60,7 +60,10 @@ def call(
     refusals: Sequence[str] = (),
     error: shapes.Schema = shapes.ERROR,
 ) -> Callable[[View], View]:
-    """Describe a view's method: what it takes, what it answers, and the codes that it may refuse with."""
+    """Describe a view's method: what it takes, what it answers, and the codes that it may refuse with.
+
+    The method of a list is named ``index``: drf-spectacular takes the answer of one named ``list`` for an item of it.
+    """
     codes = {
         "unauthenticated",
         "forbidden",
@@ -72,6 +75,8 @@ def call(
     }
     if body is not None:
         codes |= {"invalid_json", "too_large"}
+    if LEASE in parameters:
+        codes.add("lease_lost")
     by_status: dict[int, list[str]] = {}
     for code in sorted(codes):
         by_status.setdefault(errors.STATUS[code], []).append(code)
@@ -85,6 +90,16 @@ def call(
     request = None
     if body is not None:
         request = {"application/json": body.schema() if isinstance(body, fields.Body) else body}
-    return extend_schema(
-        summary=summary, tags=[tag], parameters=list(parameters), request=request, responses=responses
-    )
+
+    def described(view: View) -> View:
+        return extend_schema(
+            # Such as sessions_open: no two methods share a name.
+            operation_id=view.__qualname__.lower().replace(".", "_"),
+            summary=summary,
+            tags=[tag],
+            parameters=list(parameters),
+            request=request,
+            responses=responses,
+        )(view)
+
+    return described

@@ -83,7 +83,7 @@ _AT: dict[str, Json] = {
             },
             time_zone={
                 "type": "string",
-                "description": "UTC or an IANA name such as Europe/Paris. Never guess it: ask the user.",
+                "description": "UTC or an IANA name such as Europe/Paris: the one the time context gives, else ask.",
             },
         ),
     ],
@@ -103,8 +103,7 @@ TOOLS: list[dict[str, Json]] = [
                 "prompt": {
                     "type": "string",
                     "minLength": 1,
-                    "description": "What to be reminded of, in words that will make sense on their own "
-                    "later.",
+                    "description": "What to be reminded of, in words that will make sense on their own later.",
                 },
                 "after_seconds": {
                     "type": "integer",

@@ -28,9 +28,7 @@ _Rows = dict[str, _Columns]
 def all_sessions() -> Iterator[str]:
     """The id of every session, read in pages."""
     after = ""
-    while page := rows.fetch(
-        "SELECT id FROM schedules_session WHERE id > %s ORDER BY id LIMIT %s", [after, _PAGE]
-    ):
+    while page := rows.fetch("SELECT id FROM schedules_session WHERE id > %s ORDER BY id LIMIT %s", [after, _PAGE]):
         yield from (session_id for (session_id,) in page)
         after = page[-1][0]
 

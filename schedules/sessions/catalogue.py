@@ -39,9 +39,7 @@ def _enum(*values: str) -> dict[str, Json]:
 
 
 def _record(kind: str, **seconds: Json) -> dict[str, Json]:
-    return _object(
-        {"id": _TRIMMED, "kind": {"const": kind}, "prompt": _TRIMMED, **seconds, "scheduledAt": _INSTANT}
-    )
+    return _object({"id": _TRIMMED, "kind": {"const": kind}, "prompt": _TRIMMED, **seconds, "scheduledAt": _INSTANT})
 
 
 def _change(operation: str, **members: Json) -> dict[str, Json]:
@@ -54,9 +52,7 @@ _SCHEDULE_CHANGE: dict[str, Json] = {
             "create",
             schedule={
                 "oneOf": [
-                    _record(
-                        "after", afterSeconds={"type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER}
-                    ),
+                    _record("after", afterSeconds={"type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER}),
                     _record("at"),
                     _record(
                         "every",
@@ -78,13 +74,9 @@ _SCHEMAS: dict[str, dict[str, Json]] = {
         {"turn": _TURN, "source": _enum("user", "followup")},
         {"followupId": _ID, "attempt": {"type": "integer", "minimum": 1, "maximum": 3}},
     ),
-    events.USER_MESSAGE: _object(
-        {"turn": _TURN, "text": _TEXT}, {"clientTimeZone": _TEXT, "followupId": _ID}
-    ),
+    events.USER_MESSAGE: _object({"turn": _TURN, "text": _TEXT}, {"clientTimeZone": _TEXT, "followupId": _ID}),
     events.ASSISTANT_MESSAGE: _object({"turn": _TURN, "text": _TEXT}),
-    events.TURN_END: _object(
-        {"turn": _TURN, "outcome": _enum("completed", "failed", "aborted", "interrupted")}
-    ),
+    events.TURN_END: _object({"turn": _TURN, "outcome": _enum("completed", "failed", "aborted", "interrupted")}),
     events.FOLLOWUP_QUEUED: _object(
         {
             "followupId": _ID,

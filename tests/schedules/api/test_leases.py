@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from schedules.domain import instants
 from tests.conftest import START, Client, HandClock
@@ -28,7 +28,7 @@ def expires(one: Host) -> int | None:
     return None if end is None else end - START
 
 
-def test_a_session_is_opened_for_the_default_time(one: Host, settings: SettingsWrapper) -> None:
+def test_a_session_is_opened_for_the_default_time(one: Host, settings: Settings) -> None:
     one.hold("/close")
     settings.WAKEFUL_LEASE_SECONDS = 90
     answer = one.open()
