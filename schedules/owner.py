@@ -141,9 +141,7 @@ class Owner:
                 now = clock.sample()
                 self._horizon.look(now)
             wait = min(self._horizon.wait(now), LOCKED_SECONDS if locked else horizon.POLL_SECONDS)
-        return Drive(
-            admitted=admitted, expired=len(ended.done), failed=len(failed), more=full or locked, wait=wait
-        )
+        return Drive(admitted=admitted, expired=len(ended.done), failed=len(failed), more=full or locked, wait=wait)
 
     def _step(self, session_ids: Sequence[str], action: Callable[[Sequence[Unit]], list[Unit]]) -> Batch:
         if not session_ids:

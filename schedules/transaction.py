@@ -177,9 +177,7 @@ def take(session_ids: Sequence[str], *, skip_locked: bool = False) -> list[Unit]
 
 def _unit(row: Sequence[Any], now: int) -> Unit:
     session_id, seed_length, stored = row[0], row[1], row[2] is not None
-    projection = (
-        state.from_row(session_id, row[3:13]) if stored else state.blank(session_id, seed_length=seed_length)
-    )
+    projection = state.from_row(session_id, row[3:13]) if stored else state.blank(session_id, seed_length=seed_length)
     unit = Unit(session_id=session_id, now=now, projection=projection, lease=None)
     if row[13] is not None:
         lease = Hold(lease_id=row[13], holder=row[14], seconds=row[15], expires_at=row[16])
@@ -266,9 +264,7 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
     except Exception as error:
         if len(session_ids) == 1 and isinstance(error, PersistenceUncertain):
             raise
-        logger.warning(
-            "a commit for %d sessions failed; trying each by itself", len(session_ids), exc_info=True
-        )
+        logger.warning("a commit for %d sessions failed; trying each by itself", len(session_ids), exc_info=True)
     done: list[Unit] = []
     skipped: list[str] = []
     failed: list[str] = []

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from django.conf import settings
 
-from tests.acceptance.processes import OpenSession, Process, Server, until
+from tests.acceptance.processes import OpenSession, Process, Server, epoch_ms, until
 
 
 @pytest.fixture
@@ -48,12 +48,10 @@ def test_it_returns_as_soon_as_another_process_queues_the_followup(
     found, returned = poll.result()
 
     assert len(found) == 1
-    assert returned * 1000 - ms(found[0]["queuedAt"]) < 1000
+    assert returned * 1000 - epoch_ms(found[0]["queuedAt"]) < 1000
 
 
-def test_a_long_poll_holds_no_connection(
-    server: Server, fresh_database: str, aside: ThreadPoolExecutor
-) -> None:
+def test_a_long_poll_holds_no_connection(server: Server, fresh_database: str, aside: ThreadPoolExecutor) -> None:
     if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         pytest.skip("only PostgreSQL shows who is connected")
     import psycopg
@@ -167,11 +165,3 @@ def test_a_stranger_learns_nothing_by_waiting(server: Server) -> None:
 def timed(session: OpenSession, wait: int) -> tuple[list[dict[str, Any]], float]:
     found = session.followups(wait)
     return found, time.time()
-
-
-def ms(instant: str) -> int:
-    from schedules.domain import instants
-
-    parsed = instants.parse(instant)
-    assert parsed is not None
-    return parsed

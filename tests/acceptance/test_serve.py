@@ -31,9 +31,7 @@ def token_of(database: str) -> str:
         return made.output.split()[-1]
 
 
-def test_a_fresh_clone_serves_and_its_three_lines_bring_a_reminder_back(
-    tmp_path: Path, fresh_database: str
-) -> None:
+def test_a_fresh_clone_serves_and_its_three_lines_bring_a_reminder_back(tmp_path: Path, fresh_database: str) -> None:
     with Server(database=fresh_database, folder=fresh_clone(tmp_path), SECRET_KEY="") as server:
         lines = [line for line in server.output.splitlines() if line.startswith("curl ")]
         assert len(lines) == 3
@@ -52,13 +50,9 @@ def test_a_fresh_clone_serves_and_its_three_lines_bring_a_reminder_back(
         assert server.stop() == 0
 
 
-def test_two_first_serves_at_once_agree_on_the_key_the_tables_and_the_user(
-    tmp_path: Path, fresh_database: str
-) -> None:
+def test_two_first_serves_at_once_agree_on_the_key_the_tables_and_the_user(tmp_path: Path, fresh_database: str) -> None:
     clone = fresh_clone(tmp_path)
-    starts = [
-        Process("serve", "--port", "0", database=fresh_database, folder=clone, SECRET_KEY="") for _ in range(2)
-    ]
+    starts = [Process("serve", "--port", "0", database=fresh_database, folder=clone, SECRET_KEY="") for _ in range(2)]
     with starts[0], starts[1]:
         for start in starts:
             start.says(r"followups\?wait=30")

@@ -41,7 +41,7 @@ def test_an_owner_that_breaks_is_logged_and_starts_again(
         running.stop()
         running.join()
 
-    assert caplog.text.count("nobody foresaw this") == 2
+    assert caplog.text.count("the owner broke") == 2
     assert "the owner has stopped" in caplog.text
 
 

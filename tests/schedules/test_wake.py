@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import OperationalError, connection, connections
 
 from schedules import live, transaction, turns, wake
+from schedules.projection import rows
 from schedules.sessions import log
 from tests.conftest import HandClock
 
@@ -128,14 +129,14 @@ def test_thousands_of_sessions_are_looked_at_in_a_few_queries(
     session: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    fetch = wake.rows.fetch
+    fetch: Callable[..., list[Any]] = rows.fetch
 
     def counted(statement: str, values: Any) -> list[Any]:
         if "folded_through" in statement:
             asked.append(len(values))
         return fetch(statement, values)
 
-    monkeypatch.setattr(wake.rows, "fetch", counted)
+    monkeypatch.setattr(rows, "fetch", counted)
 
     async def one(hub: wake.Hub, session_id: str) -> None:
         async with hub.watch(session_id) as watcher:
@@ -149,19 +150,17 @@ def test_thousands_of_sessions_are_looked_at_in_a_few_queries(
     assert asked == [500] * 6
 
 
-def test_on_sqlite_an_idle_database_is_not_queried(
-    session: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_sqlite_an_idle_database_is_not_queried(session: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     if connection.vendor != "sqlite":
         pytest.skip("only SQLite tells for nothing whether anything was written")
     statements: list[str] = []
-    fetch = wake.rows.fetch
+    fetch: Callable[..., list[Any]] = rows.fetch
 
     def kept(statement: str, values: Any) -> list[Any]:
         statements.append(statement)
         return fetch(statement, values)
 
-    monkeypatch.setattr(wake.rows, "fetch", kept)
+    monkeypatch.setattr(rows, "fetch", kept)
 
     async def waiting(hub: wake.Hub) -> None:
         async with hub.watch(session[0]) as watcher:
@@ -234,12 +233,14 @@ def test_on_postgresql_no_look_keeps_a_connection(session: tuple[str, str]) -> N
     if connection.vendor != "postgresql":
         pytest.skip("SQLite's eye keeps one connection while somebody waits")
 
+    pool: Any = connection.pool  # type: ignore[attr-defined]
+
     async def waiting(hub: wake.Hub) -> None:
         async with hub.watch(session[0]) as watcher:
             await seen(watcher)
-            pool = connection.pool.get_stats()
+            before = pool.get_stats()
             for _ in range(5):
                 await watcher.changed(wake.LOOK_SECONDS)
-            assert connection.pool.get_stats()["pool_size"] == pool["pool_size"]
+            assert pool.get_stats()["pool_size"] == before["pool_size"]
 
     run(waiting)

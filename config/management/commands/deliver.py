@@ -45,7 +45,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(counts))
         else:
             self.stdout.write(
-                f"Follow-ups queued: {done.admitted}. Leases ended: {done.expired}. Sessions that failed: {done.failed}."
+                f"Follow-ups queued: {done.admitted}. Leases ended: {done.expired}. "
+                f"Sessions that failed: {done.failed}."
             )
         if done.failed:
             raise CommandError(f"{done.failed} sessions failed; the log says why. Their reminders stay active.")

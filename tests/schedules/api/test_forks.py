@@ -150,9 +150,7 @@ def test_a_fork_needs_no_live_session(parent: Host) -> None:
     assert len(fork(parent).log()) == 8
 
 
-def test_an_unclosed_turn_of_a_lease_that_ended_is_still_open_in_the_log(
-    parent: Host, clock: HandClock
-) -> None:
+def test_an_unclosed_turn_of_a_lease_that_ended_is_still_open_in_the_log(parent: Host, clock: HandClock) -> None:
     parent.say("second")
     clock.advance(seconds=60)
     assert refusal(parent.post("/fork")) == (409, "turn_open")

@@ -110,9 +110,7 @@ def test_the_lease_id_is_shown_only_to_who_took_it(client: Client) -> None:
         assert one.lease not in answer.content.decode()
 
 
-def test_a_user_has_a_limit_of_sessions(
-    client: Client, api: Api, stranger: User, settings: Settings
-) -> None:
+def test_a_user_has_a_limit_of_sessions(client: Client, api: Api, stranger: User, settings: Settings) -> None:
     settings.WAKEFUL_MAX_SESSIONS = 2
     for _ in range(2):
         assert client.post("/sessions", {"id": "", "metadata": 1}).status_code == 400  # counts for nothing

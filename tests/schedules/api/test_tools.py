@@ -31,6 +31,19 @@ def local(date: Any = "2027-03-28", time: Any = "09:00:00", time_zone: Any = "Eu
     return {"date": date, "time": time, "time_zone": time_zone}
 
 
+# What each argument may not be.
+PROMPTS: tuple[Any, ...] = (None, 7, [], "", " \n\ufeff\u2028", "\ud800", "x\udfff")
+AFTER: tuple[Any, ...] = (0, -1, -0.0, 1.5, True, False, "60", [], {}, 2**53, 10**300, 1e300)
+EVERY: tuple[Any, ...] = (300.5, True, "300", [], {}, 2**53, -(2**53), 1e300)
+TOO_OFTEN: tuple[Any, ...] = (299, 0, -0.0, -1, 1 - 2**53)
+AT: tuple[Any, ...] = (7, True, [], 1.5)
+DATES: tuple[Any, ...] = (None, 7, "2027-02-29", "2027-1-1", "\ud800", "٢٠٢٧-01-01")
+ZONES: tuple[Any, ...] = (None, 7, [], "", "CET", "+01:00", "Factory", "right/UTC", "\u0000", "\ud800")
+LISTS: tuple[Any, ...] = ([], "", 7, {"id": 1}, {"x": None})
+DELETES: tuple[Any, ...] = ([], "schedule-1", {"id": "a", "x": None})
+IDS: tuple[Any, ...] = (None, 7, [], "", " ", " a", "a\ufeff")
+
+
 def test_each_rule_makes_a_view(one: Host) -> None:
     common = {"prompt": "look", "state": "scheduled", "deliveryMode": "session-local"}
     after = create(one, " look\ufeff", after_seconds=600.0)
@@ -101,20 +114,11 @@ def test_deleting_an_unknown_id_is_an_answer(one: Host, schedule_id: str) -> Non
         ({"prompt": "x", "after_seconds": 9, "every_seconds": 300}, errors.SEVERAL_SELECTORS),
         ({"prompt": "x", "after_seconds": 0, "at": False}, errors.SEVERAL_SELECTORS),
         ({"after_seconds": 9}, errors.PROMPT),
-        *(
-            ({"prompt": p, "after_seconds": 9}, errors.PROMPT)
-            for p in (None, 7, [], "", " \n\ufeff\u2028", "\ud800", "x\udfff")
-        ),
-        *(
-            ({"prompt": "x", "after_seconds": s}, errors.AFTER_SECONDS)
-            for s in (0, -1, -0.0, 1.5, True, False, "60", [], {}, 2**53, 10**300, 1e300)
-        ),
-        *(
-            ({"prompt": "x", "every_seconds": s}, errors.EVERY_SECONDS)
-            for s in (300.5, True, "300", [], {}, 2**53, -(2**53), 1e300)
-        ),
-        *(({"prompt": "x", "every_seconds": s}, errors.FREQUENCY) for s in (299, 0, -0.0, -1, 1 - 2**53)),
-        *(({"prompt": "x", "at": at}, errors.AT_TYPE) for at in (7, True, [], 1.5)),
+        *(({"prompt": prompt, "after_seconds": 9}, errors.PROMPT) for prompt in PROMPTS),
+        *(({"prompt": "x", "after_seconds": seconds}, errors.AFTER_SECONDS) for seconds in AFTER),
+        *(({"prompt": "x", "every_seconds": seconds}, errors.EVERY_SECONDS) for seconds in EVERY),
+        *(({"prompt": "x", "every_seconds": seconds}, errors.FREQUENCY) for seconds in TOO_OFTEN),
+        *(({"prompt": "x", "at": at}, errors.AT_TYPE) for at in AT),
         *(
             ({"prompt": "x", "at": at}, errors.AT_STRING)
             for at in ("", "tomorrow", "2027-01-01T00:00:00", "2027-02-29T00:00:00Z", "2026-W01-1")
@@ -126,16 +130,10 @@ def test_deleting_an_unknown_id_is_an_answer(one: Host, schedule_id: str) -> Non
         ({"prompt": "x", "at": {}}, errors.AT_KEYS),
         ({"prompt": "x", "at": {"date": "2027-01-01", "time": "09:00:00"}}, errors.AT_KEYS),
         ({"prompt": "x", "at": local() | {"offset": "Z"}}, errors.AT_KEYS),
-        *(
-            ({"prompt": "x", "at": local(date=d)}, errors.AT_LOCAL)
-            for d in (None, 7, "2027-02-29", "2027-1-1", "\ud800", "٢٠٢٧-01-01")
-        ),
+        *(({"prompt": "x", "at": local(date=date)}, errors.AT_LOCAL) for date in DATES),
         *(({"prompt": "x", "at": local(time=t)}, errors.AT_LOCAL) for t in (None, 7, "24:00:00", "09:00")),
         ({"prompt": "x", "at": local(time="02:30:00")}, errors.GAP),
-        *(
-            ({"prompt": "x", "at": local(time_zone=z)}, errors.TIME_ZONE)
-            for z in (None, 7, [], "", "CET", "+01:00", "Factory", "right/UTC", "\u0000", "\ud800")
-        ),
+        *(({"prompt": "x", "at": local(time_zone=zone)}, errors.TIME_ZONE) for zone in ZONES),
         ({"prompt": "x", "at": PAST}, errors.NOT_FUTURE),
         ({"prompt": "x", "at": "0001-01-01T00:00:00Z"}, errors.NOT_FUTURE),
         ({"prompt": "x", "at": local("2026-12-01", "01:00:00")}, errors.NOT_FUTURE),
@@ -162,19 +160,14 @@ def test_a_create_that_is_refused_says_why_in_the_same_words(
 @pytest.mark.parametrize(
     ("name", "arguments", "situation"),
     [
-        *(("list", arguments, errors.LIST_ARGUMENTS) for arguments in ([], "", 7, {"id": 1}, {"x": None})),
-        *(("delete", a, errors.DELETE_ARGUMENTS) for a in ([], "schedule-1", {"id": "a", "x": None})),
-        *(
-            ("delete", {"id": schedule_id}, errors.DELETE_ID)
-            for schedule_id in (None, 7, [], "", " ", " a", "a\ufeff")
-        ),
+        *(("list", arguments, errors.LIST_ARGUMENTS) for arguments in LISTS),
+        *(("delete", arguments, errors.DELETE_ARGUMENTS) for arguments in DELETES),
+        *(("delete", {"id": schedule_id}, errors.DELETE_ID) for schedule_id in IDS),
         ("delete", {}, errors.DELETE_ID),
     ],
     ids=repr,
 )
-def test_the_other_tools_refuse_too(
-    one: Host, name: str, arguments: Any, situation: errors.Situation
-) -> None:
+def test_the_other_tools_refuse_too(one: Host, name: str, arguments: Any, situation: errors.Situation) -> None:
     answer = one.client.post(f"/sessions/{one.id}/tools/schedule_{name}", arguments)
     assert answer.status_code == 400
     assert answer.json() == {"code": situation.code, "message": situation.message}
@@ -282,9 +275,7 @@ def test_what_breaks_inside_is_an_internal_error(one: Host, caplog: pytest.LogCa
         500,
         {"code": "internal_error", "message": errors.INTERNAL.message},
     )
-    assert [record.exc_info is not None for record in caplog.records if record.name == "schedules.tools"] == [
-        True
-    ]
+    assert [record.exc_info is not None for record in caplog.records if record.name == "schedules.tools"] == [True]
 
 
 def test_reminders_are_shown_in_pages(one: Host) -> None:
