@@ -48,9 +48,7 @@ class Heart:
                 " lag_ms = excluded.lag_ms, admitted = excluded.admitted, failed = excluded.failed",
                 [(self._id, self._started_at, now, self._lag_ms, self._admitted, self._failed)],
             )
-            rows.write(
-                "DELETE FROM schedules_ownerheartbeat WHERE beat_at < %s", [(now - _FORGET_OWNERS_MS,)]
-            )
+            rows.write("DELETE FROM schedules_ownerheartbeat WHERE beat_at < %s", [(now - _FORGET_OWNERS_MS,)])
             rows.write(
                 "DELETE FROM schedules_idempotentanswer WHERE id IN (SELECT id FROM schedules_idempotentanswer"
                 " WHERE created_at < %s ORDER BY created_at LIMIT %s)",

@@ -3,9 +3,9 @@
 from django.conf import settings
 from django.db import connection
 
+from schedules.locked import Unit
 from schedules.projection import rows
 from schedules.sessions import events
-from schedules.transaction import Unit
 
 #: How often an owner looks for work that other processes made, in seconds: the promise behind every hint.
 POLL_SECONDS = 0.25

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import IntegrityError, connection
 
-from schedules import clock, transaction
+from schedules import clock, locked, transaction
 from schedules.domain import instants
+from schedules.locked import Hold, Unit
 from schedules.projection import rows
 from schedules.sessions import events, log
 from schedules.sessions.errors import Refusal
 from schedules.sessions.lossless import Json
-from schedules.transaction import Hold, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,9 @@ def create(made: log.Header, opening: Opening | None = None) -> dict[str, Json]:
         _insert(made)
         lease: dict[str, Json] = {}
         if opening is not None:
-            units = transaction.take([made.id])
+            units = locked.take([made.id])
             lease = _open(units[0], opening)
-            transaction.flush(units)
+            locked.flush(units)
     transaction.announce(units)
     return lease
 
@@ -67,21 +67,13 @@ def fork(
             raise Refusal(
                 "invalid_request",
                 "boundary must be the seq of one of the session's events.",
-                {
-                    "boundary": f"a whole number from 0 to {last}"
-                    if last >= 0
-                    else "leave it out: there are no events"
-                },
+                {"boundary": f"a whole number from 0 to {last}" if last >= 0 else "leave it out: there are no events"},
             )
         if log.turn_open_at(parent, cut):
-            raise Refusal(
-                "turn_open", "A turn is open at that event. Fork before it starts or after it ends."
-            )
+            raise Refusal("turn_open", "A turn is open at that event. Fork before it starts or after it ends.")
         claim_quota(owner_id)
         try:
-            return log.fork(
-                parent, session_id=session_id, owner_id=owner_id, boundary=cut, now=clock.sample()
-            )
+            return log.fork(parent, session_id=session_id, owner_id=owner_id, boundary=cut, now=clock.sample())
         except IntegrityError as error:
             raise _taken() from error
 
@@ -188,9 +180,7 @@ def _insert(made: log.Header) -> None:
 
 
 def _taken() -> Refusal:
-    return Refusal(
-        "session_exists", "That session id is taken. Choose another, or leave id out to be given one."
-    )
+    return Refusal("session_exists", "That session id is taken. Choose another, or leave id out to be given one.")
 
 
 def _held_by_another(unit: Unit, opening: Opening) -> bool:
@@ -208,7 +198,7 @@ def _open(unit: Unit, opening: Opening) -> dict[str, Json]:
             lease_id=secrets.token_urlsafe(18),
             holder=opening.holder,
             seconds=seconds,
-            expires_at=transaction.lease_end(unit.now, seconds),
+            expires_at=locked.lease_end(unit.now, seconds),
         )
     )
     return lease_fields(unit)

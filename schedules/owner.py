@@ -15,10 +15,11 @@ from django.db import connection
 
 from schedules import clock, heartbeat, horizon, live, transaction
 from schedules.domain import codec, due, framing
+from schedules.locked import Unit
 from schedules.projection import rows
 from schedules.sessions import events, log
 from schedules.sessions.errors import PersistenceUncertain
-from schedules.transaction import Batch, Unit
+from schedules.transaction import Batch
 
 logger = logging.getLogger(__name__)
 

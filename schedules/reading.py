@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from schedules import transaction, turns
+from schedules import locked, turns
 from schedules.domain import errors, instants, records
 from schedules.projection import rows
 from schedules.sessions import log, lossless
@@ -173,7 +173,7 @@ class _Row:
             return None
         holder, seconds, expires_at = self.lease
         # After a clock rollback a lease never lasts longer than one lease time from now.
-        end = min(expires_at, transaction.lease_end(now, seconds))
+        end = min(expires_at, locked.lease_end(now, seconds))
         return {"holder": holder, "leaseSeconds": seconds, "expiresAt": instants.render(end)}
 
 

@@ -9,10 +9,10 @@ from rest_framework.viewsets import ViewSet
 from schedules import live
 from schedules.access.models import Token
 from schedules.api import errors
+from schedules.idempotency import Once
 from schedules.sessions import log
 from schedules.sessions.errors import Refusal
 from schedules.sessions.lossless import Json
-from schedules.transaction import Once
 
 _LEASE = "HTTP_WAKEFUL_LEASE"
 _ONCE = "HTTP_IDEMPOTENCY_KEY"

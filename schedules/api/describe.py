@@ -19,12 +19,8 @@ SESSION = OpenApiParameter(
     OpenApiParameter.PATH,
     description="The session.",
 )
-TURN = OpenApiParameter(
-    "number", {"type": "integer", "minimum": 0}, OpenApiParameter.PATH, description="The turn."
-)
-FOLLOWUP = OpenApiParameter(
-    "followup_id", OpenApiTypes.STR, OpenApiParameter.PATH, description="The follow-up."
-)
+TURN = OpenApiParameter("number", {"type": "integer", "minimum": 0}, OpenApiParameter.PATH, description="The turn.")
+FOLLOWUP = OpenApiParameter("followup_id", OpenApiTypes.STR, OpenApiParameter.PATH, description="The follow-up.")
 LEASE = OpenApiParameter(
     "Wakeful-Lease",
     OpenApiTypes.STR,
@@ -81,12 +77,9 @@ def call(
     for code in sorted(codes):
         by_status.setdefault(errors.STATUS[code], []).append(code)
     responses: dict[int, Any] = {
-        status: OpenApiResponse(response=error, description=", ".join(names))
-        for status, names in by_status.items()
+        status: OpenApiResponse(response=error, description=", ".join(names)) for status, names in by_status.items()
     }
-    responses |= {
-        status: OpenApiResponse(response=shape, description="") for status, shape in answers.items()
-    }
+    responses |= {status: OpenApiResponse(response=shape, description="") for status, shape in answers.items()}
     request = None
     if body is not None:
         request = {"application/json": body.schema() if isinstance(body, fields.Body) else body}

@@ -29,9 +29,7 @@ OPEN = Body(
     leaseSeconds=_SECONDS,
 )
 HOLD = Body(leaseId=_LEASE_ID)
-FORK = Body(
-    boundary=Whole(about="The seq of the last event that the child inherits; by default the last."), id=_ID
-)
+FORK = Body(boundary=Whole(about="The seq of the last event that the child inherits; by default the last."), id=_ID)
 APPEND = Body(
     leaseId=_LEASE_ID,
     type=Text(
@@ -45,13 +43,9 @@ APPEND = Body(
 )
 
 _LIVE = describe.query("live", {"type": "boolean"}, "Only sessions that a host holds now, or only cold ones.")
-_OVERDUE = describe.query(
-    "overdue", {"type": "boolean"}, "Only sessions with a reminder that is due, or without."
-)
+_OVERDUE = describe.query("overdue", {"type": "boolean"}, "Only sessions with a reminder that is due, or without.")
 _ORIGIN = describe.query("origin", {"type": "string"}, "Only sessions of this origin, such as api.")
-_AFTER = describe.query(
-    "after", {"type": "integer", "minimum": -1, "default": -1}, "Events with a greater seq."
-)
+_AFTER = describe.query("after", {"type": "integer", "minimum": -1, "default": -1}, "Events with a greater seq.")
 _TAG = "sessions"
 
 
@@ -102,9 +96,7 @@ class Sessions(base.SessionView):
         lease = live.create(made, opening)
         return Response(reading.view(made, now) | lease, status=201)
 
-    @describe.call(
-        "Read a session", {200: shapes.SESSION}, tag=_TAG, parameters=[describe.SESSION, describe.LEASE]
-    )
+    @describe.call("Read a session", {200: shapes.SESSION}, tag=_TAG, parameters=[describe.SESSION, describe.LEASE])
     def retrieve(self, request: Request, session_id: str) -> Response:
         return Response(reading.view(self.readable(request, session_id), clock.sample()))
 

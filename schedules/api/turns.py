@@ -26,9 +26,7 @@ class _Outcome(Anything):
 
 
 BEGIN = Body(leaseId=_LEASE_ID, message=_MESSAGE, clientTimeZone=_ZONE)
-ADD = Body(
-    leaseId=_LEASE_ID, message=Text(required=True, lossless=True, about=_MESSAGE.about), clientTimeZone=_ZONE
-)
+ADD = Body(leaseId=_LEASE_ID, message=Text(required=True, lossless=True, about=_MESSAGE.about), clientTimeZone=_ZONE)
 END = Body(
     leaseId=_LEASE_ID,
     outcome=_Outcome(about="How the turn ended."),
@@ -67,9 +65,7 @@ class Turns(base.SessionView):
                 {"clientTimeZone": "only beside message"},
             )
         said = None if body["message"] is None else _said(body)
-        answer = turns.begin(
-            session_id, body["leaseId"], said, header_lease=base.lease_of(request), once=once
-        )
+        answer = turns.begin(session_id, body["leaseId"], said, header_lease=base.lease_of(request), once=once)
         return Response(answer, status=201)
 
     @describe.call(
@@ -135,9 +131,7 @@ class Followups(base.SessionView):
         after = paging.cursor(request, int)
         size = paging.limit(request)
         self.readable(request, session_id)
-        found = turns.followups(
-            session_id, "waiting", after=-1 if after is None else int(after[0]), limit=size + 1
-        )
+        found = turns.followups(session_id, "waiting", after=-1 if after is None else int(after[0]), limit=size + 1)
         shown, following = paging.split(found, size, lambda followup: [int(str(followup["seq"]))])
         return Response(paging.page(shown, following))
 

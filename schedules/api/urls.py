@@ -26,9 +26,7 @@ urlpatterns = [
     _turn(turns.Turns, "end", "end"),
     re_path(rf"{_SESSION}/followups\Z", turns.Followups.as_view({"get": "index"})),
     # An imported follow-up's id may be any text, slashes included.
-    re_path(
-        rf"{_SESSION}/followups/(?P<followup_id>[\s\S]+)\Z", turns.Followups.as_view({"delete": "destroy"})
-    ),
+    re_path(rf"{_SESSION}/followups/(?P<followup_id>[\s\S]+)\Z", turns.Followups.as_view({"delete": "destroy"})),
     *(
         re_path(rf"{_SESSION}/tools/{name}\Z", tools.Tools.as_view({"post": name}))
         for name in ("schedule_create", "schedule_list", "schedule_delete")

@@ -32,8 +32,7 @@ def entries(session_id: str, schedule_ids: Sequence[str]) -> dict[str, fold.Entr
     """The stored ones of these reminder ids; None for one that ended."""
     keys = {lossless.index_key(schedule_id): schedule_id for schedule_id in schedule_ids}
     found = fetch(
-        "SELECT key, seq, record FROM schedules_reminder "
-        f"WHERE session_id = %s AND key IN ({log.marks(list(keys))})",
+        f"SELECT key, seq, record FROM schedules_reminder WHERE session_id = %s AND key IN ({log.marks(list(keys))})",
         [session_id, *keys],
     )
     return {keys[key]: None if record is None else entry(seq, record) for key, seq, record in found}
@@ -74,9 +73,7 @@ def oldest_waiting(session_id: str) -> inbox.Followup | None:
 
 def followups(session_id: str, state: str, *, after: int = -1, limit: int) -> list[inbox.Followup]:
     """A page of a session's follow-ups in a state, oldest first, those with a greater seq than ``after``."""
-    found = fetch(
-        f"{_FOLLOWUP} AND state = %s AND seq > %s ORDER BY seq LIMIT %s", [session_id, state, after, limit]
-    )
+    found = fetch(f"{_FOLLOWUP} AND state = %s AND seq > %s ORDER BY seq LIMIT %s", [session_id, state, after, limit])
     return [_followup(row) for row in found]
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from schedules import exchange, heartbeat, live, models, tools, transaction, turns
+from schedules import exchange, heartbeat, idempotency, live, models, tools, turns
 from schedules.access import models as access
 from schedules.owner import Owner
 from schedules.sessions import log, lossless
@@ -47,7 +47,7 @@ def full(user: User, clock: HandClock) -> None:
     """A row or more in every table."""
     header = log.Header(id="one:a_b", owner_id=user.pk, created_at=START, title="<b>bold</b>")
     live.create(header, live.Opening(holder="host", seconds=86_400))
-    once = transaction.Once(call="c", key="k", body={})
+    once = idempotency.Once(call="c", key="k", body={})
     tools.create("one:a_b", {"prompt": "look", "after_seconds": 1}, once=once)
     tools.create("one:a_b", {"prompt": "later", "every_seconds": 300})
     turns.append_host_event("one:a_b", models.Lease.objects.get().lease_id, "host:x", "</pre><script>\ud800\0")

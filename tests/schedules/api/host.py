@@ -7,8 +7,8 @@ from django.apps import apps
 from django.db import connection
 
 from schedules import transaction
+from schedules.locked import Unit
 from schedules.sessions import lossless
-from schedules.transaction import Unit
 from tests.conftest import KEPT, Client
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedules import live, tools, transaction, turns
+from schedules import idempotency, live, locked, tools, transaction, turns
 from schedules.models import Followup, IdempotentAnswer, Lease, Reminder, SessionState
 from schedules.owner import Owner
 from schedules.projection import rebuild
@@ -122,9 +122,9 @@ class History:
             (events.SCHEDULE_CHANGE, {"version": 1, "operation": "delete", "id": f"schedule-{number}"}),
         )[number % 4]
         with transaction.barrier():
-            (unit,) = transaction.take([self.id])
+            (unit,) = locked.take([self.id])
             unit.append(kind, data)  # type: ignore[arg-type]
-            transaction.flush([unit])
+            locked.flush([unit])
 
 
 CALLS = [name for name in vars(History) if not name.startswith("_") and name not in ("id", "lease", "turn")]
@@ -181,7 +181,7 @@ def test_a_rebuild_leaves_leases_and_kept_answers_alone(busy: History) -> None:
     tools.create(
         busy.id,
         {"prompt": "p", "after_seconds": 5},
-        once=transaction.Once(call="schedule_create", key="k", body={}),
+        once=idempotency.Once(call="schedule_create", key="k", body={}),
     )
     before = [list(table._default_manager.values()) for table in (Lease, IdempotentAnswer)]
     assert all(before)

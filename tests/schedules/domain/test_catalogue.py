@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from schedules.domain import codec, due, errors, framing
-from schedules.sessions import catalogue, events
+from schedules.domain import catalogue, codec, due, errors, framing
+from schedules.sessions import events
 from schedules.sessions.lossless import Json
 from tests.schedules.domain import strategies, vectors
 
