@@ -43,8 +43,8 @@ def answered(session_id: str, once: Once | None) -> lossless.Json:
 
 def keep(session_id: str, once: Once, answer: lossless.Json, now: int) -> None:
     """Keep an answer in the transaction that it tells of, at ``now`` in epoch milliseconds."""
-    rows.write(
+    rows.execute(
         "INSERT INTO schedules_idempotentanswer (session_id, call, key, body, answer, created_at) "
         "VALUES (%s, %s, %s, %s, %s, %s)",
-        [(session_id, once.call, lossless.index_key(once.key), once.digest, lossless.dumps(answer), now)],
+        [session_id, once.call, lossless.index_key(once.key), once.digest, lossless.dumps(answer), now],
     )

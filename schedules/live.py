@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 
 from schedules import clock, locked, transaction
 from schedules.domain import instants
@@ -157,18 +157,16 @@ def lease_fields(unit: Unit) -> dict[str, Json]:
 
 def claim_quota(user_id: int) -> None:
     """Count one more session of a user. Raises Refusal ``limit_reached`` at the cap of the settings."""
-    with connection.cursor() as cursor:
-        for _ in range(2):
-            cursor.execute(
-                "UPDATE schedules_sessionquota SET sessions = sessions + 1 WHERE user_id = %s AND sessions < %s",
-                [user_id, settings.WAKEFUL_MAX_SESSIONS],
-            )
-            if cursor.rowcount:
-                return
-            rows.write(
-                "INSERT INTO schedules_sessionquota (user_id, sessions) VALUES (%s, 0) ON CONFLICT DO NOTHING",
-                [(user_id,)],
-            )
+    for _ in range(2):
+        if rows.execute(
+            "UPDATE schedules_sessionquota SET sessions = sessions + 1 WHERE user_id = %s AND sessions < %s",
+            [user_id, settings.WAKEFUL_MAX_SESSIONS],
+        ):
+            return
+        rows.execute(
+            "INSERT INTO schedules_sessionquota (user_id, sessions) VALUES (%s, 0) ON CONFLICT DO NOTHING",
+            [user_id],
+        )
     raise Refusal("limit_reached", f"A user can have {settings.WAKEFUL_MAX_SESSIONS} sessions.")
 
 

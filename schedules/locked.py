@@ -6,11 +6,15 @@ from typing import Any
 
 from schedules import clock
 from schedules.domain import instants
-from schedules.projection import rows, state
-from schedules.sessions import log, lossless
+from schedules.projection import rows, state, store
+from schedules.sessions import bulk, log, lossless
+from schedules.sessions.bulk import NUMBER, TEXT
 from schedules.sessions.errors import Refusal
 from schedules.sessions.events import Event
 
+_LEASES = "schedules_lease"
+_SESSION = {"session_id": TEXT}
+_LEASE = {"lease_id": TEXT, "holder": TEXT, "seconds": NUMBER, "expires_at": NUMBER}
 _STATE = ", ".join(f"st.{name}" for name in rows.STATE_COLUMNS)
 
 
@@ -112,38 +116,19 @@ def flush(units: Sequence[Unit], *, rearm: bool = False) -> None:
     With ``rearm`` each session's next due instant is written whether or not anything was appended.
     """
     log.append([(unit.session_id, event) for unit in units for event in unit.appended])
-    rows.store(
+    store.write(
         [unit.projection for unit in units if rearm or unit.projection.touched],
         {unit.session_id for unit in units if unit.lease is not None},
     )
     changed = [unit for unit in units if unit._lease_changed]
-    rows.write(
-        "DELETE FROM schedules_lease WHERE session_id = %s",
-        [(unit.session_id,) for unit in changed if unit.lease is None],
-    )
-    for stored, statement in (
-        (
-            True,
-            "UPDATE schedules_lease SET lease_id = %s, holder = %s, seconds = %s, expires_at = %s "
-            "WHERE session_id = %s",
-        ),
-        (
-            False,
-            "INSERT INTO schedules_lease (lease_id, holder, seconds, expires_at, session_id) "
-            "VALUES (%s, %s, %s, %s, %s)",
-        ),
-    ):
-        rows.write(
-            statement,
-            [
-                (
-                    unit.lease.lease_id,
-                    unit.lease.holder,
-                    unit.lease.seconds,
-                    unit.lease.expires_at,
-                    unit.session_id,
-                )
-                for unit in changed
-                if unit.lease is not None and unit._lease_stored is stored
-            ],
-        )
+    bulk.delete(_LEASES, _SESSION, [(unit.session_id,) for unit in changed if unit.lease is None])
+    for stored in (True, False):
+        leases = [
+            (unit.lease.lease_id, unit.lease.holder, unit.lease.seconds, unit.lease.expires_at, unit.session_id)
+            for unit in changed
+            if unit.lease is not None and unit._lease_stored is stored
+        ]
+        if stored:
+            bulk.update(_LEASES, _LEASE, _SESSION, leases)
+        else:
+            bulk.insert(_LEASES, _LEASE | _SESSION, leases)

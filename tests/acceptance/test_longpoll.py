@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 import pytest
-from django.conf import settings
 
 from tests.acceptance.processes import OpenSession, Process, Server, epoch_ms, until
 
@@ -51,9 +50,8 @@ def test_it_returns_as_soon_as_another_process_queues_the_followup(
     assert returned * 1000 - epoch_ms(found[0]["queuedAt"]) < 1000
 
 
+@pytest.mark.engine("postgresql")
 def test_a_long_poll_holds_no_connection(server: Server, fresh_database: str, aside: ThreadPoolExecutor) -> None:
-    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
-        pytest.skip("only PostgreSQL shows who is connected")
     import psycopg
 
     sessions = [server.open_session() for _ in range(8)]

@@ -150,9 +150,8 @@ def test_thousands_of_sessions_are_looked_at_in_a_few_queries(
     assert asked == [500] * 6
 
 
+@pytest.mark.engine("sqlite3")
 def test_on_sqlite_an_idle_database_is_not_queried(session: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    if connection.vendor != "sqlite":
-        pytest.skip("only SQLite tells for nothing whether anything was written")
     statements: list[str] = []
     fetch: Callable[..., list[Any]] = rows.fetch
 
@@ -229,10 +228,8 @@ def test_nothing_is_left_when_those_who_waited_have_gone(session: tuple[str, str
     assert not transaction.listeners
 
 
+@pytest.mark.engine("postgresql")
 def test_on_postgresql_no_look_keeps_a_connection(session: tuple[str, str]) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("SQLite's eye keeps one connection while somebody waits")
-
     pool: Any = connection.pool  # type: ignore[attr-defined]
 
     async def waiting(hub: wake.Hub) -> None:

@@ -62,9 +62,9 @@ class Session:
 
     def append_raw(self, kind: str, data: str) -> None:
         """An event that no code of ours would write."""
-        rows.write(
+        rows.execute(
             "INSERT INTO schedules_sessionevent (session_id, seq, type, time, data) VALUES (%s, %s, %s, %s, %s)",
-            [(self.id, len(self.types()), kind, 0, data)],
+            [self.id, len(self.types()), kind, 0, data],
         )
 
 

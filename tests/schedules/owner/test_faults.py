@@ -122,7 +122,7 @@ class TestBrokenSessions:
         session.remind(after_seconds=5)
         good = made()
         good.remind(after_seconds=5)
-        rows.write("UPDATE schedules_reminder SET record = %s WHERE session_id = %s", [("{}", session.id)])
+        rows.execute("UPDATE schedules_reminder SET record = %s WHERE session_id = %s", ["{}", session.id])
         clock.advance(seconds=5)
 
         drive = Owner().drive_all()

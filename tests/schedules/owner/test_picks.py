@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connections, transaction
 from pytest_django import Settings
 
 from schedules import live, turns
@@ -116,11 +116,10 @@ class TestWhoIsLeftAlone:
         assert good.waiting() != []
         assert Owner().drive_once().wait > 0
 
+    @pytest.mark.engine("postgresql")
     def test_a_locked_session_is_looked_at_again_soon(
         self, session: Session, made: Callable[[], Session], clock: HandClock
     ) -> None:
-        if connection.vendor != "postgresql":
-            pytest.skip("SQLite has one lock for all sessions")
         session.remind(after_seconds=5)
         free = made()
         free.remind(after_seconds=5)
