@@ -5,17 +5,22 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import BigIntegerField, Exists, OuterRef, Q, QuerySet, Value
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 
 from schedules import audit, clock, models
-from schedules.sessions import events
+from schedules.sessions import events, lossless
 
 _OWNERS_OFFERED = 100
+_PROMPT_SHOWN = 80
+
+admin.site.site_header = admin.site.site_title = "Wakeful"
+admin.site.index_title = "What the schedules hold"
 
 
 @admin.display(description="session", ordering="session_id")
@@ -140,15 +145,29 @@ class SessionStateAdmin(audit.ReadOnlyAdmin):
 @admin.register(models.Reminder)
 class ReminderAdmin(audit.ReadOnlyAdmin):
     due = audit.instant("due_at", "due")
-    list_display = ("key", session, "kind", due, "overdue")
+    list_display = ("key", session, "kind", due, "state", "prompt")
     list_filter = (ReminderFilter, "kind")
     search_fields = ("session__id__exact",)
     ordering = ("-id",)
-    shown = (session, "key", "seq", "kind", due, "overdue", audit.document("record", "record"))
+    shown = (session, "key", "seq", "kind", due, "state", audit.document("record", "record"))
 
-    @admin.display(boolean=True)
-    def overdue(self, row: models.Reminder) -> bool:
-        return row.due_at is not None and row.due_at <= clock.sample()
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        queryset: QuerySet[Any] = super().get_queryset(request)
+        seen: QuerySet[Any] = queryset.annotate(seen_at=Value(clock.sample(), BigIntegerField()))
+        return seen
+
+    def state(self, row: Any) -> str:
+        if row.due_at is None:
+            return "ended"
+        return "overdue" if row.due_at <= row.seen_at else "scheduled"
+
+    def prompt(self, row: models.Reminder) -> str:
+        record = None if row.record is None else lossless.loads_trusted(row.record)
+        if not isinstance(record, dict):
+            return "-"
+        # An imported prompt may hold what no page can: a lone surrogate.
+        text = str(record["prompt"]).encode(errors="replace").decode()
+        return Truncator(text).chars(_PROMPT_SHOWN)
 
 
 @admin.register(models.Followup)
