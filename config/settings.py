@@ -110,6 +110,12 @@ TEMPLATES = [
 # How long a writer waits for its turn before it answers `persistence_uncertain`.
 LOCK_SECONDS = 20
 
+# For every connection to PostgreSQL: waits are bounded, and each statement sees what was committed before it.
+POSTGRESQL_SESSION = (
+    f"-c lock_timeout={LOCK_SECONDS}s -c idle_in_transaction_session_timeout=60s "
+    "-c default_transaction_isolation=read\\ committed"
+)
+
 
 def database(url: str) -> dict[str, Any]:
     """Django's settings for a database URL: durable commits, bounded waits, on SQLite and PostgreSQL."""
@@ -128,6 +134,8 @@ def database(url: str) -> dict[str, Any]:
     elif engine == "django.db.backends.postgresql":
         settings["CONN_MAX_AGE"] = 0
         settings["CONN_HEALTH_CHECKS"] = True
+        # What the URL sets comes last and wins.
+        options["options"] = f"{POSTGRESQL_SESSION} {options.get('options', '')}".strip()
         for option, value in {
             "connect_timeout": 5,
             "keepalives_idle": 10,
@@ -135,8 +143,8 @@ def database(url: str) -> dict[str, Any]:
             "keepalives_count": 3,
             "tcp_user_timeout": 20_000,
             "application_name": "wakeful",
-            "options": f"-c lock_timeout={LOCK_SECONDS}s -c idle_in_transaction_session_timeout=60s",
-            "pool": {"min_size": 0, "max_size": 24, "timeout": LOCK_SECONDS},
+            # After an outage the pool must not go on backing off when the database is back.
+            "pool": {"min_size": 0, "max_size": 24, "timeout": 5, "reconnect_timeout": 2},
         }.items():
             options.setdefault(option, value)
     return settings

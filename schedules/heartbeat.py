@@ -8,6 +8,7 @@ BEAT_SECONDS = 5
 _FORGET_OWNERS_MS = 3600 * 1000
 _KEEP_ANSWERS_MS = 24 * 3600 * 1000
 _ANSWERS_AT_ONCE = 1000
+_FORGETS_A_BEAT = 20
 
 
 class Heart:
@@ -17,6 +18,7 @@ class Heart:
         self._id = owner_id
         self._started_at: int | None = None
         self._beat_at = 0
+        self._seen_at = 0
         self._admitted = 0
         self._failed = 0
         self._lag_ms = 0
@@ -28,10 +30,12 @@ class Heart:
         self._lag_ms = max(self._lag_ms, lag_ms)
 
     def beat(self, now: int) -> None:
-        """Write the row if it is time, at ``now`` in epoch milliseconds."""
-        if self._started_at is not None and 0 <= now - self._beat_at < BEAT_SECONDS * 1000:
+        """Write the row if it is time, at ``now`` in epoch milliseconds. Call it at every step."""
+        # Compared with the last step's time, not the last beat's: no step back may pass unseen between two beats.
+        set_back = self._started_at is None or now < self._seen_at
+        self._seen_at = now
+        if not set_back and 0 <= now - self._beat_at < BEAT_SECONDS * 1000:
             return
-        set_back = self._started_at is None or now < self._beat_at
         if self._started_at is None:
             self._started_at = now
         with transaction.barrier():
@@ -49,15 +53,24 @@ class Heart:
                 [self._id, self._started_at, now, self._lag_ms, self._admitted, self._failed],
             )
             rows.execute("DELETE FROM schedules_ownerheartbeat WHERE beat_at < %s", [now - _FORGET_OWNERS_MS])
-            rows.execute(
-                "DELETE FROM schedules_idempotentanswer WHERE id IN (SELECT id FROM schedules_idempotentanswer"
-                " WHERE created_at < %s ORDER BY created_at LIMIT %s)",
-                [now - _KEEP_ANSWERS_MS, _ANSWERS_AT_ONCE],
-            )
         self._beat_at = now
         self._lag_ms = 0
+        _forget_answers(now)
 
     def stop(self) -> None:
         """Take the row away: a clean end is no missing heartbeat."""
         with transaction.barrier():
             rows.execute("DELETE FROM schedules_ownerheartbeat WHERE id = %s", [self._id])
+
+
+def _forget_answers(now: int) -> None:
+    """Delete answers that were kept long enough, in short transactions."""
+    for _ in range(_FORGETS_A_BEAT):
+        with transaction.barrier():
+            gone = rows.execute(
+                "DELETE FROM schedules_idempotentanswer WHERE id IN (SELECT id FROM schedules_idempotentanswer"
+                " WHERE created_at < %s ORDER BY created_at LIMIT %s)",
+                [now - _KEEP_ANSWERS_MS, _ANSWERS_AT_ONCE],
+            )
+        if gone < _ANSWERS_AT_ONCE:
+            return

@@ -12,15 +12,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
 from schedules import idempotency, locked
 from schedules.idempotency import Once
 from schedules.locked import Unit
+from schedules.projection import rows
 from schedules.sessions import lossless
 from schedules.sessions.errors import PersistenceUncertain, Refusal
 
 logger = logging.getLogger(__name__)
+
+#: What Django raises when a database is gone, has given up on us, or has become a standby that takes no writes.
+UNANSWERED = (OperationalError, InterfaceError, InternalError)
 
 # SQLite lets one writer in at a time and makes the others poll. Queueing the threads of a process here first keeps
 # their worst wait short.
@@ -66,7 +70,7 @@ def asking() -> Iterator[None]:
     """Turn a database that cannot be reached into PersistenceUncertain."""
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
+    except UNANSWERED as error:
         logger.warning("the database did not answer: %s", type(error).__name__, exc_info=error)
         raise PersistenceUncertain from error
 
@@ -86,9 +90,12 @@ def barrier() -> Iterator[None]:
 
 
 def announce(units: Sequence[Unit]) -> None:
-    """Tell this process's listeners of a commit."""
-    for listener in listeners:
-        listener(units)
+    """Tell this process's listeners of a commit. They give hints: none of their faults may look like the commit's."""
+    for listener in tuple(listeners):
+        try:
+            listener(units)
+        except Exception:
+            logger.exception("a listener failed after a commit, which stands")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +116,7 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
     try:
         return _together(session_ids, action)
     except Exception as error:
-        if len(session_ids) == 1 and isinstance(error, PersistenceUncertain):
+        if isinstance(error, PersistenceUncertain) and (len(session_ids) == 1 or not _reachable()):
             raise
         logger.warning("a commit for %d sessions failed; trying each by itself", len(session_ids), exc_info=True)
     done: list[Unit] = []
@@ -132,6 +139,15 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
             skipped += one.skipped
             failed += one.failed
     return Batch(done=done, skipped=skipped, failed=failed)
+
+
+def _reachable() -> bool:
+    try:
+        with asking():
+            rows.fetch("SELECT 1", [])
+    except PersistenceUncertain:
+        return False
+    return True
 
 
 def _together(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], list[Unit]]) -> Batch:

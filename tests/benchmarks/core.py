@@ -1,10 +1,14 @@
-"""The core's figures on the database of ``DATABASE_URL``, which must be empty: run by ``python -m tests.benchmarks``."""
+"""The core's figures on the database of ``DATABASE_URL``, which must be empty.
+
+Run by ``python -m tests.benchmarks``.
+"""
 
 import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import django
 
@@ -15,7 +19,7 @@ from django.core.management import call_command  # noqa: E402
 
 from schedules import clock, live, tools  # noqa: E402
 from schedules.owner import Owner  # noqa: E402
-from schedules.sessions import log  # noqa: E402
+from schedules.sessions import log, lossless  # noqa: E402
 from tests.benchmarks import idle, replay, seeds, server  # noqa: E402
 
 SMALL = bool(os.environ.get("BENCHMARK_SMALL"))
@@ -30,15 +34,15 @@ def length(user: User) -> None:
     """What a tool call costs on a short log and on a long one."""
     calls = 300
     medians: dict[str, list[float]] = {"schedule_list": [], "schedule_create": []}
+    reminder: lossless.Json = {"prompt": "look", "after_seconds": 86_400}
     for events in (100, size(1_000_000)):
         session = seeds.long_session(user.pk, events)
-        for name, call in (
-            ("schedule_list", lambda: tools.list_(session, {})),
-            ("schedule_create", lambda: tools.create(session, {"prompt": "look", "after_seconds": 86_400})),
-        ):
-            medians[name].append(statistics.median(_times(call, calls)) * 1000)
+        listing, creating = partial(tools.list_, session, {}), partial(tools.create, session, reminder)
+        medians["schedule_list"].append(statistics.median(_times(listing, calls)) * 1000)
+        medians["schedule_create"].append(statistics.median(_times(creating, calls)) * 1000)
     for name, (short, long) in medians.items():
-        row(f"{name}, p50", f"{short:.2f} ms at 100 events, {long:.2f} ms at {size(1_000_000):,}", long / short, "≤ 1.2")
+        detail = f"{short:.2f} ms at 100 events, {long:.2f} ms at {size(1_000_000):,}"
+        row(f"{name}, p50, long to short", detail, long / short, "≤ 1.2")
 
 
 def http(user: User) -> None:
@@ -97,10 +101,13 @@ def fork(user: User) -> None:
         header = log.header(seeds.long_session(user.pk, events))
         if header is None:
             raise LookupError("the session that was just made")
-        call = lambda: live.fork(header, session_id=log.new_id(), owner_id=user.pk)  # noqa: B023, E731
-        medians.append(statistics.median(_times(call, 100)) * 1000)
+        medians.append(statistics.median(_times(partial(_fork, header, user), 100)) * 1000)
     short, long = medians
     row("fork, p50", f"{short:.2f} ms of 100 events, {long:.2f} ms of {size(1_000_000):,}", long / short, "about 1")
+
+
+def _fork(parent: log.Header, user: User) -> None:
+    live.fork(parent, session_id=log.new_id(), owner_id=user.pk)
 
 
 def row(what: str, detail: str, figure: float | None = None, aim: str = "") -> None:

@@ -23,7 +23,7 @@ let best = Infinity
 for (let run = 0; run < RUNS; run++) {
   const start = performance.now()
   const events = lines.map((line) => JSON.parse(line))
-  peer.foldSchedules(events, 0)
+  peer.foldScheduleEvents(events, 0)
   best = Math.min(best, performance.now() - start)
 }
 console.log(lines.length / best * 1000)
