@@ -1,5 +1,6 @@
 """Every setting, read from the environment (or ``.env`` beside ``manage.py``), each with a default that works."""
 
+import contextlib
 import secrets
 from pathlib import Path
 from typing import Any
@@ -123,9 +124,11 @@ def database(url: str) -> dict[str, Any]:
     options: dict[str, Any] = settings.setdefault("OPTIONS", {})
     engine = settings.get("ENGINE", "")
     if engine == "django.db.backends.sqlite3":
+        # Each thread keeps its own: opening one costs as much as a call.
+        settings["CONN_MAX_AGE"] = None
         name = str(settings["NAME"])
         # A relative name would follow the current directory: two folders, two databases.
-        settings["NAME"] = name if name == ":memory:" else str(BASE_DIR / name)
+        settings["NAME"] = str(BASE_DIR / name)
         options.update(
             transaction_mode="IMMEDIATE",
             timeout=LOCK_SECONDS,
@@ -150,7 +153,22 @@ def database(url: str) -> dict[str, Any]:
     return settings
 
 
-DATABASES = {"default": database(env.str("DATABASE_URL", default="sqlite:///wakeful.sqlite3"))}
+def database_of_environment() -> dict[str, Any]:
+    """The database of ``DATABASE_URL``; the default one where that cannot be read."""
+    default = "sqlite:///wakeful.sqlite3"
+    url = env.str("DATABASE_URL", default=default)
+    found = {}
+    if url.partition(":")[0] in ("sqlite", "postgres", "postgresql"):
+        with contextlib.suppress(ValueError, environ.ImproperlyConfigured):
+            found = database(url)
+    # A database in memory would be another one in each thread.
+    if not found.get("NAME") or ":memory:" in str(found["NAME"]):
+        UNREADABLE["DATABASE_URL"] = f"{default} or postgres://USER:PASSWORD@HOST:5432/NAME"
+        return database(default)
+    return found
+
+
+DATABASES = {"default": database_of_environment()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [

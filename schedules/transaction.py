@@ -71,7 +71,7 @@ def asking() -> Iterator[None]:
     try:
         yield
     except UNANSWERED as error:
-        logger.warning("the database did not answer: %s", type(error).__name__, exc_info=error)
+        logger.warning("the database did not answer: %s: %s", type(error).__name__, " ".join(str(error).split()))
         raise PersistenceUncertain from error
 
 

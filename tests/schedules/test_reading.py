@@ -65,6 +65,7 @@ def test_a_row_says_the_header_and_what_the_fold_counts(make: Make, user: User, 
         "metadata": {"a": 60.0, "b": "\ud800"},
         "owner": "ada",
         "live": False,
+        "corrupt": False,
         "lease": None,
         "counts": {"events": 0, "turns": 0, "reminders": 0, "waiting": 0, "exhausted": 0},
     }
