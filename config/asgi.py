@@ -23,7 +23,8 @@ _ASCII = bytes(range(33, 127)).decode()
 #: Wakes the long polls of this process; closed, it ends them.
 hub = wake.Hub()
 
-_plain: Any = WSGIMiddleware(ChunkedBodies(wsgi), workers=WORKERS)
+_bodies: Any = ChunkedBodies(wsgi)
+_plain: Any = WSGIMiddleware(_bodies, workers=WORKERS)
 _http: Application = LongPolls(_plain, hub)
 
 

@@ -27,7 +27,7 @@ class Delivery:
         self._thread.start()
 
     def stop(self) -> None:
-        """Have it end after the step under way. Safe in a signal handler of the main thread."""
+        """Have it end after the step under way. Safe in a signal handler."""
         self._stopping = True
         self._owner.stop()
         self._pause.ring()

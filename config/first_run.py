@@ -16,7 +16,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 from schedules import clock
@@ -66,8 +66,10 @@ def require_database() -> None:
     try:
         with connection.wrap_database_errors:
             if connection.vendor == "postgresql":
+                import psycopg
+
                 # The pool would go on trying for as long as a request may wait.
-                connection.Database.connect(**connection.get_connection_params()).close()
+                psycopg.connect(**connection.get_connection_params()).close()
             else:
                 connection.ensure_connection()
     except DatabaseError as error:

@@ -38,9 +38,7 @@ def readyz(request: Request) -> Response:
     try:
         owner = _owner(clock.sample())
     except DatabaseError:
-        return Response(
-            {"status": "unavailable", "database": "unreachable", "owner": {"status": "unknown"}}, 503
-        )
+        return Response({"status": "unavailable", "database": "unreachable", "owner": {"status": "unknown"}}, 503)
     ready = owner["status"] == "alive"
     return Response(
         {"status": "ok" if ready else "unavailable", "database": "ok", "owner": owner}, 200 if ready else 503

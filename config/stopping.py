@@ -12,7 +12,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def on_signal(stop: Callable[[], None]) -> Iterator[None]:
     """Call ``stop`` at the first signal while the block runs; the second one ends the process at once.
 
-    ``stop`` runs between two steps of the main thread, so it may take no lock that this thread could hold.
+    ``stop`` runs between two steps of the main thread, so it must take no lock that this thread could hold.
     """
 
     def handle(*_: Any) -> None:

@@ -68,6 +68,6 @@ class Server(uvicorn.Server):
             self._on_start()
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+    def capture_signals(self) -> Iterator[None]:
         # uvicorn's own handler raises the signal again after the end, so that nothing could run after it.
         yield

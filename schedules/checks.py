@@ -27,9 +27,7 @@ Apps = Sequence[AppConfig] | None
 def readable(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
     """E001: a value of the environment that could not be read at all."""
     return [
-        checks.Error(
-            f"{name} cannot be read.", hint=f"Set {name} to {wanted}, or unset it.", id="wakeful.E001"
-        )
+        checks.Error(f"{name} cannot be read.", hint=f"Set {name} to {wanted}, or unset it.", id="wakeful.E001")
         for name, wanted in sorted(settings.UNREADABLE.items())
     ]
 
@@ -54,9 +52,7 @@ def log_format(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
     if settings.WAKEFUL_LOG_FORMAT in LOG_FORMATS:
         return []
     hint = f"Set WAKEFUL_LOG_FORMAT to {' or '.join(LOG_FORMATS)}."
-    return [
-        checks.Error(f"WAKEFUL_LOG_FORMAT is {settings.WAKEFUL_LOG_FORMAT!r}.", hint=hint, id="wakeful.E002")
-    ]
+    return [checks.Error(f"WAKEFUL_LOG_FORMAT is {settings.WAKEFUL_LOG_FORMAT!r}.", hint=hint, id="wakeful.E002")]
 
 
 @checks.register("wakeful")

@@ -5,10 +5,10 @@ SQLite, which serves one machine, it is the process's. Take one sample per opera
 lock, and pass it down.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 
 from django.db import connection
 
@@ -46,14 +46,20 @@ class Alarm:
     """
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        # Unlike an Event, it may be put into by a signal handler of the very thread that waits.
+        self._rings: SimpleQueue[None] = SimpleQueue()
 
     def ring(self) -> None:
         """End the present wait, or else the next one."""
-        self._event.set()
+        if self._rings.empty():
+            self._rings.put(None)
 
     def wait(self, seconds: float) -> bool:
         """Wait at most ``seconds``; whether it was rung."""
-        rung = self._event.wait(max(0.0, seconds))
-        self._event.clear()
-        return rung
+        try:
+            self._rings.get(timeout=max(0.0, seconds))
+        except Empty:
+            return False
+        while not self._rings.empty():
+            self._rings.get()
+        return True

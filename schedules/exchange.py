@@ -34,7 +34,7 @@ _OURS_ALONE = frozenset(
 )
 
 
-class Malformed(Exception):  # noqa: N818  the name says what the log is
+class Malformed(Exception):
     """A log that cannot be imported: ``message`` says what is wrong with line ``line``, counted from 1."""
 
     def __init__(self, line: int, message: str) -> None:
@@ -71,7 +71,7 @@ def export_log(header: log.Header) -> Iterator[str]:
         yield lossless.dumps(_event_line(event)) + "\n"
 
 
-class _Fault(ValueError):  # noqa: N818  it becomes Malformed
+class _Fault(ValueError):
     """What is wrong with the line being read, in plain words."""
 
 

@@ -37,23 +37,22 @@ class Heart:
         with transaction.barrier():
             if set_back:
                 # A lease never lasts longer than one lease time from now, whatever the clock said before.
-                rows.write(
-                    "UPDATE schedules_lease SET expires_at = %s + seconds * 1000 WHERE expires_at > %s + seconds * 1000",
-                    [(now, now)],
+                rows.execute(
+                    "UPDATE schedules_lease SET expires_at = %s + seconds * 1000"
+                    " WHERE expires_at > %s + seconds * 1000",
+                    [now, now],
                 )
-            rows.write(
+            rows.execute(
                 "INSERT INTO schedules_ownerheartbeat (id, started_at, beat_at, lag_ms, admitted, failed)"
                 " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at,"
                 " lag_ms = excluded.lag_ms, admitted = excluded.admitted, failed = excluded.failed",
-                [(self._id, self._started_at, now, self._lag_ms, self._admitted, self._failed)],
+                [self._id, self._started_at, now, self._lag_ms, self._admitted, self._failed],
             )
-            rows.write(
-                "DELETE FROM schedules_ownerheartbeat WHERE beat_at < %s", [(now - _FORGET_OWNERS_MS,)]
-            )
-            rows.write(
+            rows.execute("DELETE FROM schedules_ownerheartbeat WHERE beat_at < %s", [now - _FORGET_OWNERS_MS])
+            rows.execute(
                 "DELETE FROM schedules_idempotentanswer WHERE id IN (SELECT id FROM schedules_idempotentanswer"
                 " WHERE created_at < %s ORDER BY created_at LIMIT %s)",
-                [(now - _KEEP_ANSWERS_MS, _ANSWERS_AT_ONCE)],
+                [now - _KEEP_ANSWERS_MS, _ANSWERS_AT_ONCE],
             )
         self._beat_at = now
         self._lag_ms = 0
@@ -61,4 +60,4 @@ class Heart:
     def stop(self) -> None:
         """Take the row away: a clean end is no missing heartbeat."""
         with transaction.barrier():
-            rows.write("DELETE FROM schedules_ownerheartbeat WHERE id = %s", [(self._id,)])
+            rows.execute("DELETE FROM schedules_ownerheartbeat WHERE id = %s", [self._id])

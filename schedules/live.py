@@ -4,15 +4,15 @@ import secrets
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 
-from schedules import clock, transaction
+from schedules import clock, locked, transaction
 from schedules.domain import instants
+from schedules.locked import Hold, Unit
 from schedules.projection import rows
 from schedules.sessions import events, log
 from schedules.sessions.errors import Refusal
 from schedules.sessions.lossless import Json
-from schedules.transaction import Hold, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,9 @@ def create(made: log.Header, opening: Opening | None = None) -> dict[str, Json]:
         _insert(made)
         lease: dict[str, Json] = {}
         if opening is not None:
-            units = transaction.take([made.id])
+            units = locked.take([made.id])
             lease = _open(units[0], opening)
-            transaction.flush(units)
+            locked.flush(units)
     transaction.announce(units)
     return lease
 
@@ -67,41 +67,45 @@ def fork(
             raise Refusal(
                 "invalid_request",
                 "boundary must be the seq of one of the session's events.",
-                {
-                    "boundary": f"a whole number from 0 to {last}"
-                    if last >= 0
-                    else "leave it out: there are no events"
-                },
+                {"boundary": f"a whole number from 0 to {last}" if last >= 0 else "leave it out: there are no events"},
             )
         if log.turn_open_at(parent, cut):
-            raise Refusal(
-                "turn_open", "A turn is open at that event. Fork before it starts or after it ends."
-            )
+            raise Refusal("turn_open", "A turn is open at that event. Fork before it starts or after it ends.")
         claim_quota(owner_id)
         try:
-            return log.fork(
-                parent, session_id=session_id, owner_id=owner_id, boundary=cut, now=clock.sample()
-            )
+            return log.fork(parent, session_id=session_id, owner_id=owner_id, boundary=cut, now=clock.sample())
         except IntegrityError as error:
             raise _taken() from error
 
 
 def open_(session_id: str, opening: Opening) -> Json:
     """Take the session. Raises Refusal: ``session_live`` where another holder has it."""
-    return transaction.perform(session_id, lambda unit: _open(unit, opening))
+
+    def action(unit: Unit) -> Json:
+        # Refused after the commit, not inside it: a lease that a clock rollback made too long is cut for good, so
+        # that a caller who asks again gets the session one lease time later.
+        return None if _held_by_another(unit, opening) else _open(unit, opening)
+
+    answer = transaction.perform(session_id, action)
+    if answer is None:
+        raise Refusal(
+            "session_live",
+            "Another holder has this session. Wait until it closes the session or its lease ends.",
+        )
+    return answer
 
 
-def renew(session_id: str, lease_id: str) -> Json:
+def renew(session_id: str, lease_id: str, *, header_lease: str | None = None) -> Json:
     """Prolong the lease. Raises Refusal: ``lease_lost``."""
 
     def action(unit: Unit) -> Json:
         unit.hold(lease_id)
         return lease_fields(unit)
 
-    return transaction.perform(session_id, action)
+    return transaction.perform(session_id, action, lease_id=header_lease)
 
 
-def close(session_id: str, lease_id: str) -> Json:
+def close(session_id: str, lease_id: str, *, header_lease: str | None = None) -> Json:
     """Give the session back; an open turn ends interrupted. Raises Refusal: ``lease_lost``."""
 
     def action(unit: Unit) -> Json:
@@ -109,7 +113,22 @@ def close(session_id: str, lease_id: str) -> Json:
         end(unit, "closed")
         return {"closed": True}
 
-    return transaction.perform(session_id, action)
+    return transaction.perform(session_id, action, lease_id=header_lease)
+
+
+def catch_up(session_id: str) -> None:
+    """Fold what stands in the log past the session's projection, for a read that takes no lock to see it.
+
+    Every path of the code leaves both in step; only what a hand wrote into the database can lie beyond.
+    """
+    with transaction.asking():
+        ((behind,),) = rows.fetch(
+            "SELECT max(seq) > COALESCE((SELECT folded_through FROM schedules_sessionstate WHERE session_id = %s), -1) "
+            "FROM schedules_sessionevent WHERE session_id = %s",
+            [session_id, session_id],
+        )
+    if behind:
+        transaction.perform(session_id, lambda unit: None)
 
 
 def end(unit: Unit, reason: str) -> None:
@@ -138,18 +157,16 @@ def lease_fields(unit: Unit) -> dict[str, Json]:
 
 def claim_quota(user_id: int) -> None:
     """Count one more session of a user. Raises Refusal ``limit_reached`` at the cap of the settings."""
-    with connection.cursor() as cursor:
-        for _ in range(2):
-            cursor.execute(
-                "UPDATE schedules_sessionquota SET sessions = sessions + 1 WHERE user_id = %s AND sessions < %s",
-                [user_id, settings.WAKEFUL_MAX_SESSIONS],
-            )
-            if cursor.rowcount:
-                return
-            rows.write(
-                "INSERT INTO schedules_sessionquota (user_id, sessions) VALUES (%s, 0) ON CONFLICT DO NOTHING",
-                [(user_id,)],
-            )
+    for _ in range(2):
+        if rows.execute(
+            "UPDATE schedules_sessionquota SET sessions = sessions + 1 WHERE user_id = %s AND sessions < %s",
+            [user_id, settings.WAKEFUL_MAX_SESSIONS],
+        ):
+            return
+        rows.execute(
+            "INSERT INTO schedules_sessionquota (user_id, sessions) VALUES (%s, 0) ON CONFLICT DO NOTHING",
+            [user_id],
+        )
     raise Refusal("limit_reached", f"A user can have {settings.WAKEFUL_MAX_SESSIONS} sessions.")
 
 
@@ -161,17 +178,14 @@ def _insert(made: log.Header) -> None:
 
 
 def _taken() -> Refusal:
-    return Refusal(
-        "session_exists", "That session id is taken. Choose another, or leave id out to be given one."
-    )
+    return Refusal("session_exists", "That session id is taken. Choose another, or leave id out to be given one.")
+
+
+def _held_by_another(unit: Unit, opening: Opening) -> bool:
+    return unit.live and unit.lease is not None and unit.lease.holder != opening.holder
 
 
 def _open(unit: Unit, opening: Opening) -> dict[str, Json]:
-    if unit.live and unit.lease is not None and unit.lease.holder != opening.holder:
-        raise Refusal(
-            "session_live",
-            "Another holder has this session. Wait until it closes the session or its lease ends.",
-        )
     expire(unit)
     # A restarted host's own turn, or one that an imported log left open: nobody will end it any more.
     _interrupt(unit)
@@ -182,7 +196,7 @@ def _open(unit: Unit, opening: Opening) -> dict[str, Json]:
             lease_id=secrets.token_urlsafe(18),
             holder=opening.holder,
             seconds=seconds,
-            expires_at=transaction.lease_end(unit.now, seconds),
+            expires_at=locked.lease_end(unit.now, seconds),
         )
     )
     return lease_fields(unit)

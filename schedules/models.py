@@ -46,25 +46,19 @@ class SessionState(models.Model):
     turn = models.BigIntegerField(null=True, help_text="The open turn's number.")
     turn_seq = models.BigIntegerField(null=True, help_text="The seq of the open turn's start.")
     last_turn = models.BigIntegerField(default=0)
-    claimed = models.TextField(
-        null=True, help_text="JSON text of the id of the follow-up that the open turn answers."
-    )
+    claimed = models.TextField(null=True, help_text="JSON text of the id of the follow-up that the open turn answers.")
     waiting = models.BigIntegerField(default=0)
     exhausted = models.BigIntegerField(default=0)
-    corrupt_seq = models.BigIntegerField(
-        null=True, help_text="The first event at which the log does not fold."
-    )
+    corrupt_seq = models.BigIntegerField(null=True, help_text="The first event at which the log does not fold.")
 
     class Meta:
         indexes = (
-            models.Index(
-                fields=["armed_at", "session"], name="state_armed", condition=Q(armed_at__isnull=False)
-            ),
+            models.Index(fields=["armed_at", "session"], name="state_armed", condition=Q(armed_at__isnull=False)),
             models.Index(fields=["next_due"], name="state_due", condition=Q(next_due__isnull=False)),
         )
 
     def __str__(self) -> str:
-        return self.session_id
+        return str(self.session_id)
 
 
 class Reminder(models.Model):
@@ -82,9 +76,7 @@ class Reminder(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["session", "key"], name="reminder_key"),)
         indexes = (
-            models.Index(
-                fields=["session", "due_at"], name="reminder_active", condition=Q(due_at__isnull=False)
-            ),
+            models.Index(fields=["session", "due_at"], name="reminder_active", condition=Q(due_at__isnull=False)),
         )
 
     def __str__(self) -> str:
@@ -137,9 +129,7 @@ class IdempotentAnswer(models.Model):
 class SessionQuota(models.Model):
     """How many sessions a user has made: the cap is claimed by a counted update, never by counting rows."""
 
-    user = models.OneToOneField(
-        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"
-    )
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+")
     sessions = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
@@ -149,9 +139,7 @@ class SessionQuota(models.Model):
 class OwnerHeartbeat(models.Model):
     """One row per running owner, beaten while it lives. ``lag_ms`` is how late it found its earliest due work."""
 
-    id = models.CharField(
-        primary_key=True, max_length=128, help_text="Host, process and start: one per process."
-    )
+    id = models.CharField(primary_key=True, max_length=128, help_text="Host, process and start: one per process.")
     started_at = models.BigIntegerField()
     beat_at = models.BigIntegerField()
     lag_ms = models.BigIntegerField(default=0)

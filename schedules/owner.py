@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db import connection
 
-from schedules import clock, heartbeat, live, transaction
+from schedules import clock, heartbeat, horizon, live, transaction
 from schedules.domain import codec, due, framing
+from schedules.locked import Unit
 from schedules.projection import rows
 from schedules.sessions import events, log
 from schedules.sessions.errors import PersistenceUncertain
-from schedules.transaction import Batch, Unit
+from schedules.transaction import Batch
 
 logger = logging.getLogger(__name__)
 
-#: How often an owner looks for work that other processes made, in seconds: the promise behind every hint.
-POLL_SECONDS = 0.25
 #: How soon it looks again at a session that was locked, in seconds.
 LOCKED_SECONDS = 0.1
 _RETRY_SECONDS = (1, 2, 5, 15, 60)
@@ -57,7 +56,7 @@ class Owner:
         self._alarm = clock.Alarm()
         self._stopping = False
         self._heart = heartbeat.Heart(self.id)
-        self._horizon = _Horizon()
+        self._horizon = horizon.Horizon()
         self._after = _BEFORE_ALL
         self._retries: dict[str, tuple[int, int]] = {}
 
@@ -75,6 +74,8 @@ class Owner:
                     unanswered += 1
                     logger.warning("the database did not answer; the owner asks again in %s s", wait)
                     connection.close()
+                    # What SQLite's versions tell belongs to the connection that is gone.
+                    self._horizon = horizon.Horizon()
                 if wait:
                     self._alarm.wait(wait)
             self.leave()
@@ -100,18 +101,18 @@ class Owner:
 
     def drive_all(self) -> Drive:
         """Repeat the step until nothing more is due now; what was done in all. Waits only for locked sessions."""
-        admitted = expired = failed = 0
+        total = Drive(wait=0)
         while True:
             drive = self.drive_once()
-            admitted, expired, failed = (
-                admitted + drive.admitted,
-                expired + drive.expired,
-                failed + drive.failed,
+            total = Drive(
+                admitted=total.admitted + drive.admitted,
+                expired=total.expired + drive.expired,
+                failed=total.failed + drive.failed,
+                wait=drive.wait,
             )
             if not drive.more or self._stopping:
-                return Drive(admitted=admitted, expired=expired, failed=failed, wait=drive.wait)
-            if drive.wait:
-                self._alarm.wait(drive.wait)
+                return total
+            self._alarm.wait(drive.wait)
 
     def drive_once(self) -> Drive:
         """End leases that ran out, admit one batch of what is due, and say when to come again.
@@ -140,10 +141,8 @@ class Owner:
             with transaction.asking():
                 now = clock.sample()
                 self._horizon.look(now)
-            wait = min(self._horizon.wait(now), LOCKED_SECONDS if locked else POLL_SECONDS)
-        return Drive(
-            admitted=admitted, expired=len(ended.done), failed=len(failed), more=full or locked, wait=wait
-        )
+            wait = min(self._horizon.wait(now), LOCKED_SECONDS if locked else horizon.POLL_SECONDS)
+        return Drive(admitted=admitted, expired=len(ended.done), failed=len(failed), more=full or locked, wait=wait)
 
     def _step(self, session_ids: Sequence[str], action: Callable[[Sequence[Unit]], list[Unit]]) -> Batch:
         if not session_ids:
@@ -194,70 +193,6 @@ class Owner:
         """A hint from this process: something may have become due earlier than was known."""
         if any(self._horizon.nearer(unit) for unit in units):
             self._alarm.ring()
-
-
-class _Horizon:
-    """The earliest instant at which there is something to do, as far as is known, and when it must be asked anew."""
-
-    def __init__(self) -> None:
-        self._armed_at: int | None = None
-        self._lease_end: int | None = None
-        self._version: int | None = None
-        self._asked_at: int | None = None
-
-    def reached(self, now: int) -> bool:
-        """Whether something is due now."""
-        if self._stale(now):
-            self.look(now)
-        return any(at is not None and at <= now for at in (self._armed_at, self._lease_end))
-
-    def look(self, now: int) -> None:
-        """Ask the database for the earliest target and the earliest lease's end."""
-        self._version = _version()
-        self._asked_at = now
-        row = rows.fetch(
-            "SELECT (SELECT armed_at FROM schedules_sessionstate WHERE armed_at IS NOT NULL"
-            " ORDER BY armed_at LIMIT 1), (SELECT min(expires_at) FROM schedules_lease)",
-            [],
-        )[0]
-        self._armed_at, self._lease_end = row
-
-    def wait(self, now: int) -> float:
-        """Seconds until the horizon, at most until the next poll. What is due and could not be done waits for that."""
-        seconds = min(POLL_SECONDS, settings.WAKEFUL_MAX_WAIT_SECONDS)
-        for at in (self._armed_at, self._lease_end):
-            if at is not None and at > now:
-                seconds = min(seconds, (at - now) / 1000)
-        return seconds
-
-    def lag(self, now: int) -> int:
-        """How long the earliest due reminder has waited, in milliseconds."""
-        return 0 if self._armed_at is None else max(0, now - self._armed_at)
-
-    def nearer(self, unit: Unit) -> bool:
-        """Whether a committed unit may be due before the horizon."""
-        projection = unit.projection
-        if unit.lease is None or not projection.idle or not projection.active:
-            return False
-        if any(event.type in (events.TURN_END, events.SESSION_OPENED) for event in unit.appended):
-            return True
-        targets = [
-            entry.record.scheduled_at
-            for entry in map(projection.schedules.entries.get, projection.changed_entries)
-            if entry is not None
-        ]
-        return any(self._armed_at is None or target < self._armed_at for target in targets)
-
-    def _stale(self, now: int) -> bool:
-        if self._asked_at is None or connection.vendor != "sqlite":
-            return True
-        old = now - self._asked_at
-        # A number that SQLite changes whenever another connection commits: a look without reading anything.
-        return not 0 <= old < settings.WAKEFUL_MAX_WAIT_SECONDS * 1000 or _version() != self._version
-
-
-def _version() -> int | None:
-    return int(rows.fetch("PRAGMA data_version", [])[0][0]) if connection.vendor == "sqlite" else None
 
 
 def _queued(unit: Unit) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from schedules import transaction, turns
+from schedules import locked, turns
 from schedules.domain import errors, instants, records
 from schedules.projection import rows
 from schedules.sessions import log, lossless
@@ -98,9 +98,7 @@ def view(header: log.Header, now: int) -> dict[str, Json]:
     }
 
 
-def schedules(
-    session_id: str, now: int, *, after: int = -1, limit: int
-) -> tuple[list[dict[str, Json]], int | None]:
+def schedules(session_id: str, now: int, *, after: int = -1, limit: int) -> tuple[list[dict[str, Json]], int | None]:
     """Up to ``limit`` active reminders as views, in creation order, whether the session is live or cold.
 
     ``after`` is what the page before gave as the second part of its answer. Raises ScheduleError
@@ -175,7 +173,7 @@ class _Row:
             return None
         holder, seconds, expires_at = self.lease
         # After a clock rollback a lease never lasts longer than one lease time from now.
-        end = min(expires_at, transaction.lease_end(now, seconds))
+        end = min(expires_at, locked.lease_end(now, seconds))
         return {"holder": holder, "leaseSeconds": seconds, "expiresAt": instants.render(end)}
 
 
@@ -192,9 +190,7 @@ def _driver(now: int, *, live: bool | None, overdue: bool | None) -> tuple[str, 
     return None
 
 
-def _chunk(
-    owner_id: int | None, now: int, driver: tuple[str, str] | None, after: Key | None, size: int
-) -> list[_Row]:
+def _chunk(owner_id: int | None, now: int, driver: tuple[str, str] | None, after: Key | None, size: int) -> list[_Row]:
     """The next ``size`` sessions of an owner, or of all, newest first, unfiltered but for the driver."""
     clauses: list[str] = []
     values: list[object] = []

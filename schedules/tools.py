@@ -12,10 +12,11 @@ from django.conf import settings
 
 from schedules import transaction
 from schedules.domain import codec, errors, records, rules
+from schedules.idempotency import Once
+from schedules.locked import Unit
 from schedules.sessions import events
 from schedules.sessions.errors import PersistenceUncertain, Refusal
 from schedules.sessions.lossless import Json
-from schedules.transaction import Once, Unit
 
 logger = logging.getLogger(__name__)
 
@@ -28,9 +29,7 @@ class Answer:
     code: errors.Code | None = None
 
 
-def create(
-    session_id: str, arguments: Json, *, lease_id: str | None = None, once: Once | None = None
-) -> Answer:
+def create(session_id: str, arguments: Json, *, lease_id: str | None = None, once: Once | None = None) -> Answer:
     """``schedule_create``: the view of the new reminder."""
     known: dict[str, Json] = {}
 
@@ -71,9 +70,7 @@ def list_(session_id: str, arguments: Json, *, lease_id: str | None = None) -> A
     return _answer("list", call, {})
 
 
-def delete(
-    session_id: str, arguments: Json, *, lease_id: str | None = None, once: Once | None = None
-) -> Answer:
+def delete(session_id: str, arguments: Json, *, lease_id: str | None = None, once: Once | None = None) -> Answer:
     """``schedule_delete``: whether the reminder was there to delete."""
     known: dict[str, Json] = {}
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from schedules import transaction
 from schedules.domain import instants, timecontext, zones
+from schedules.idempotency import Once
+from schedules.locked import Unit
 from schedules.projection import rows
 from schedules.sessions import events, inbox, log
 from schedules.sessions.errors import Refusal
 from schedules.sessions.events import Event
 from schedules.sessions.lossless import Json
-from schedules.transaction import Once, Unit
 
 OUTCOMES = ("completed", "failed", "aborted")
 
@@ -65,9 +66,7 @@ def begin(
     return transaction.perform(session_id, action, lease_id=header_lease, once=once)
 
 
-def add_message(
-    session_id: str, number: int, lease_id: str, said: Message, *, header_lease: str | None = None
-) -> Json:
+def add_message(session_id: str, number: int, lease_id: str, said: Message, *, header_lease: str | None = None) -> Json:
     """Add a user's message to the open turn. Raises Refusal: ``lease_lost``, ``turn_not_open``."""
 
     def action(unit: Unit) -> Json:
@@ -89,7 +88,10 @@ def end(
     header_lease: str | None = None,
     once: Once | None = None,
 ) -> Json:
-    """End the open turn, with the assistant's text if there is one. Raises Refusal: ``lease_lost``, ``turn_not_open``."""
+    """End the open turn, with the assistant's text if there is one.
+
+    Raises Refusal: ``lease_lost``, ``turn_not_open``.
+    """
 
     def action(unit: Unit) -> Json:
         turn = _open_turn(unit, lease_id, number)
@@ -186,9 +188,7 @@ def followup_view(followup: inbox.Followup, queued: Event) -> dict[str, Json]:
 def _claim(unit: Unit) -> None:
     followup = unit.projection.oldest_waiting()
     if followup is None:
-        raise Refusal(
-            "nothing_to_claim", "No follow-up is waiting. Begin a turn with a message, or wait for one."
-        )
+        raise Refusal("nothing_to_claim", "No follow-up is waiting. Begin a turn with a message, or wait for one.")
     queued = log.own_events(unit.session_id, [followup.seq])[followup.seq]
     number = unit.projection.inbox.last_turn + 1
     text = followup_view(followup, queued)["text"]

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from schedules import transaction
+from schedules.locked import Unit
 from schedules.projection import rows
 from schedules.sessions import log
-from schedules.transaction import Unit
 
 logger = logging.getLogger(__name__)
 

@@ -35,9 +35,7 @@ class Client(APIClient):
     default_format = "json"
     renderer_classes_list = (AsciiJSONRenderer,)
 
-    def raw(
-        self, method: str, path: str, body: bytes, content_type: str = "application/json", **extra: Any
-    ) -> Any:
+    def raw(self, method: str, path: str, body: bytes, content_type: str = "application/json", **extra: Any) -> Any:
         """Send exactly these bytes."""
         return self.generic(method, path, body, content_type, **extra)  # type: ignore[arg-type]
 
@@ -199,9 +197,7 @@ def fresh_database(tmp_path: Path) -> Iterator[str]:
     import psycopg
 
     user, password = default["USER"], default["PASSWORD"]
-    server = (
-        f"postgres://{user}{f':{password}' if password else ''}@{default['HOST']}:{default['PORT'] or 5432}"
-    )
+    server = f"postgres://{user}{f':{password}' if password else ''}@{default['HOST']}:{default['PORT'] or 5432}"
     name = f"wakeful_fresh_{secrets.token_hex(6)}"
     with closing(psycopg.connect(f"{server}/postgres", autocommit=True)) as admin:
         admin.execute(f'CREATE DATABASE "{name}"')

@@ -2,16 +2,17 @@
 
 import re
 
+from rest_framework.exceptions import NotAuthenticated
 from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
 from schedules import live
 from schedules.access.models import Token
 from schedules.api import errors
+from schedules.idempotency import Once
 from schedules.sessions import log
 from schedules.sessions.errors import Refusal
 from schedules.sessions.lossless import Json
-from schedules.transaction import Once
 
 _LEASE = "HTTP_WAKEFUL_LEASE"
 _ONCE = "HTTP_IDEMPOTENCY_KEY"
@@ -52,8 +53,11 @@ class SessionView(ViewSet):
 
 
 def caller(request: Request) -> int:
-    """The id of the user who calls: every view here asks for authentication first."""
-    return int(request.user.pk)
+    """The id of the user who calls. Raises NotAuthenticated for nobody."""
+    user_id = request.user.pk
+    if user_id is None:
+        raise NotAuthenticated
+    return user_id
 
 
 def lease_of(request: Request) -> str | None:

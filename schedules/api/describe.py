@@ -19,12 +19,8 @@ SESSION = OpenApiParameter(
     OpenApiParameter.PATH,
     description="The session.",
 )
-TURN = OpenApiParameter(
-    "number", {"type": "integer", "minimum": 0}, OpenApiParameter.PATH, description="The turn."
-)
-FOLLOWUP = OpenApiParameter(
-    "followup_id", OpenApiTypes.STR, OpenApiParameter.PATH, description="The follow-up."
-)
+TURN = OpenApiParameter("number", {"type": "integer", "minimum": 0}, OpenApiParameter.PATH, description="The turn.")
+FOLLOWUP = OpenApiParameter("followup_id", OpenApiTypes.STR, OpenApiParameter.PATH, description="The follow-up.")
 LEASE = OpenApiParameter(
     "Wakeful-Lease",
     OpenApiTypes.STR,
@@ -60,7 +56,10 @@ def call(
     refusals: Sequence[str] = (),
     error: shapes.Schema = shapes.ERROR,
 ) -> Callable[[View], View]:
-    """Describe a view's method: what it takes, what it answers, and the codes that it may refuse with."""
+    """Describe a view's method: what it takes, what it answers, and the codes that it may refuse with.
+
+    The method of a list is named ``index``: drf-spectacular takes the answer of one named ``list`` for an item of it.
+    """
     codes = {
         "unauthenticated",
         "forbidden",
@@ -72,19 +71,28 @@ def call(
     }
     if body is not None:
         codes |= {"invalid_json", "too_large"}
+    if LEASE in parameters:
+        codes.add("lease_lost")
     by_status: dict[int, list[str]] = {}
     for code in sorted(codes):
         by_status.setdefault(errors.STATUS[code], []).append(code)
     responses: dict[int, Any] = {
-        status: OpenApiResponse(response=error, description=", ".join(names))
-        for status, names in by_status.items()
+        status: OpenApiResponse(response=error, description=", ".join(names)) for status, names in by_status.items()
     }
-    responses |= {
-        status: OpenApiResponse(response=shape, description="") for status, shape in answers.items()
-    }
+    responses |= {status: OpenApiResponse(response=shape, description="") for status, shape in answers.items()}
     request = None
     if body is not None:
         request = {"application/json": body.schema() if isinstance(body, fields.Body) else body}
-    return extend_schema(
-        summary=summary, tags=[tag], parameters=list(parameters), request=request, responses=responses
-    )
+
+    def described(view: View) -> View:
+        return extend_schema(
+            # Such as sessions_open: no two methods share a name.
+            operation_id=view.__qualname__.lower().replace(".", "_"),
+            summary=summary,
+            tags=[tag],
+            parameters=list(parameters),
+            request=request,
+            responses=responses,
+        )(view)
+
+    return described

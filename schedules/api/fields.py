@@ -73,11 +73,7 @@ class Text(Field):
     def wanted(self) -> str:
         length = ""
         if self.high is not None:
-            length = (
-                f" of {self.low} to {self.high} characters"
-                if self.low
-                else f" of at most {self.high} characters"
-            )
+            length = f" of {self.low} to {self.high} characters" if self.low else f" of at most {self.high} characters"
         elif self.low:
             length = f" of at least {self.low} characters" if self.low > 1 else " that is not empty"
         made_of = f", {self.like}" if self.like else ""
@@ -200,9 +196,7 @@ class Body:
 
     @property
     def _known(self) -> str:
-        return (
-            f"The call takes {', '.join(self.fields)}." if self.fields else "The call takes an empty object."
-        )
+        return f"The call takes {', '.join(self.fields)}." if self.fields else "The call takes an empty object."
 
 
 def _refused(faults: dict[str, str]) -> errors.Refusal:

@@ -68,15 +68,11 @@ def decode_cursor(text: str, shape: Sequence[type[int] | type[str]]) -> Key:
             values = lossless.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     key = [value for value in values if _fits_a_query(value)] if isinstance(values, list) else []
     if [type(value) for value in key] != list(shape) or key != values:
-        raise _refused(
-            "cursor", "Send the next of the page before, as it was, or leave it out to start anew."
-        )
+        raise _refused("cursor", "Send the next of the page before, as it was, or leave it out to start anew.")
     return key
 
 
-def split(
-    rows: Sequence[Row], size: int, key: Callable[[Row], Sequence[int | str]]
-) -> tuple[list[Row], str | None]:
+def split(rows: Sequence[Row], size: int, key: Callable[[Row], Sequence[int | str]]) -> tuple[list[Row], str | None]:
     """Of rows fetched with a limit of ``size + 1``: a page, and the cursor of the next where there is one."""
     shown = list(rows[:size])
     return shown, encode_cursor(key(shown[-1])) if len(rows) > size else None

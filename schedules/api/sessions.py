@@ -8,7 +8,7 @@ from schedules.access.models import Token
 from schedules.api import base, describe, paging, shapes
 from schedules.api.fields import Anything, Body, Object, Switch, Text, Whole
 from schedules.domain import errors
-from schedules.sessions import log, lossless
+from schedules.sessions import events, log, lossless
 
 _ID = Text(low=1, high=128, pattern=describe.SESSION_ID, like="of A-Z a-z 0-9 . _ : -")
 _HOLDER = Text(low=1, high=200, about="The host's name for itself. The same holder takes over its own lease.")
@@ -29,23 +29,23 @@ OPEN = Body(
     leaseSeconds=_SECONDS,
 )
 HOLD = Body(leaseId=_LEASE_ID)
-FORK = Body(
-    boundary=Whole(about="The seq of the last event that the child inherits; by default the last."), id=_ID
-)
+FORK = Body(boundary=Whole(about="The seq of the last event that the child inherits; by default the last."), id=_ID)
 APPEND = Body(
     leaseId=_LEASE_ID,
-    type=Text(required=True, low=1, high=128, about="A name with a colon, such as my-host:note."),
+    type=Text(
+        required=True,
+        low=events.HOST_TYPE_LENGTHS[0],
+        high=events.HOST_TYPE_LENGTHS[1],
+        pattern=events.HOST_TYPE_PATTERN,
+        like="a name with a colon, such as my-host:note, of A-Z a-z 0-9 . _ - / and the colon",
+    ),
     data=Anything(required=True),
 )
 
 _LIVE = describe.query("live", {"type": "boolean"}, "Only sessions that a host holds now, or only cold ones.")
-_OVERDUE = describe.query(
-    "overdue", {"type": "boolean"}, "Only sessions with a reminder that is due, or without."
-)
+_OVERDUE = describe.query("overdue", {"type": "boolean"}, "Only sessions with a reminder that is due, or without.")
 _ORIGIN = describe.query("origin", {"type": "string"}, "Only sessions of this origin, such as api.")
-_AFTER = describe.query(
-    "after", {"type": "integer", "minimum": -1, "default": -1}, "Events with a greater seq."
-)
+_AFTER = describe.query("after", {"type": "integer", "minimum": -1, "default": -1}, "Events with a greater seq.")
 _TAG = "sessions"
 
 
@@ -58,7 +58,7 @@ class Sessions(base.SessionView):
         tag=_TAG,
         parameters=[_LIVE, _OVERDUE, _ORIGIN, describe.CURSOR, describe.LIMIT],
     )
-    def list(self, request: Request) -> Response:
+    def index(self, request: Request) -> Response:
         after = paging.cursor(request, int, str)
         found, following = reading.page(
             request.user.pk if isinstance(request.auth, Token) else None,
@@ -96,9 +96,7 @@ class Sessions(base.SessionView):
         lease = live.create(made, opening)
         return Response(reading.view(made, now) | lease, status=201)
 
-    @describe.call(
-        "Read a session", {200: shapes.SESSION}, tag=_TAG, parameters=[describe.SESSION, describe.LEASE]
-    )
+    @describe.call("Read a session", {200: shapes.SESSION}, tag=_TAG, parameters=[describe.SESSION, describe.LEASE])
     def retrieve(self, request: Request, session_id: str) -> Response:
         return Response(reading.view(self.readable(request, session_id), clock.sample()))
 
@@ -120,25 +118,27 @@ class Sessions(base.SessionView):
         "Renew the lease",
         {200: shapes.LEASE},
         tag=_TAG,
-        parameters=[describe.SESSION],
+        parameters=[describe.SESSION, describe.LEASE],
         body=HOLD,
         refusals=["lease_lost"],
     )
     def renew(self, request: Request, session_id: str) -> Response:
         self.writable(request, session_id)
-        return Response(live.renew(session_id, HOLD.read(request.data)["leaseId"]))
+        lease_id = HOLD.read(request.data)["leaseId"]
+        return Response(live.renew(session_id, lease_id, header_lease=base.lease_of(request)))
 
     @describe.call(
         "Close a session: give its lease back",
         {200: shapes.CLOSED},
         tag=_TAG,
-        parameters=[describe.SESSION],
+        parameters=[describe.SESSION, describe.LEASE],
         body=HOLD,
         refusals=["lease_lost"],
     )
     def close(self, request: Request, session_id: str) -> Response:
         self.writable(request, session_id)
-        return Response(live.close(session_id, HOLD.read(request.data)["leaseId"]))
+        lease_id = HOLD.read(request.data)["leaseId"]
+        return Response(live.close(session_id, lease_id, header_lease=base.lease_of(request)))
 
     @describe.call(
         "Fork a session: a child inherits its events up to a boundary",
@@ -170,7 +170,7 @@ class Events(base.SessionView):
         tag="log",
         parameters=[describe.SESSION, _AFTER, describe.LIMIT, describe.LEASE],
     )
-    def list(self, request: Request, session_id: str) -> Response:
+    def index(self, request: Request, session_id: str) -> Response:
         header = self.readable(request, session_id)
         after = paging.whole_number(request, "after", default=-1, low=-1, high=lossless.MAX_SAFE_INTEGER)
         size = paging.limit(request)
@@ -205,10 +205,11 @@ class Schedules(base.SessionView):
         parameters=[describe.SESSION, describe.CURSOR, describe.LIMIT, describe.LEASE],
         refusals=[errors.CORRUPT.code],
     )
-    def list(self, request: Request, session_id: str) -> Response:
+    def index(self, request: Request, session_id: str) -> Response:
         self.readable(request, session_id)
         after = paging.cursor(request, int)
         size = paging.limit(request)
+        live.catch_up(session_id)
         found, following = reading.schedules(
             session_id, clock.sample(), after=-1 if after is None else int(after[0]), limit=size
         )

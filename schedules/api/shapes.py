@@ -2,15 +2,11 @@
 
 from typing import Any
 
-from schedules.domain import toolbox
+from schedules.domain import schemas, toolbox
 
 Schema = dict[str, Any]
 
-INSTANT: Schema = {
-    "type": "string",
-    "format": "date-time",
-    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$",
-}
+INSTANT: Schema = schemas.INSTANT
 TEXT: Schema = {"type": "string"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 SEQ: Schema = {"type": "integer", "minimum": 0}
@@ -112,9 +108,7 @@ _SESSION = {
     "owner": TEXT,
     "live": {"type": "boolean"},
     "lease": maybe(record({"holder": TEXT, "leaseSeconds": COUNT, "expiresAt": INSTANT})),
-    "counts": record(
-        {"events": COUNT, "turns": COUNT, "reminders": COUNT, "waiting": COUNT, "exhausted": COUNT}
-    ),
+    "counts": record({"events": COUNT, "turns": COUNT, "reminders": COUNT, "waiting": COUNT, "exhausted": COUNT}),
 }
 _WHOLE_SESSION = _SESSION | {"openTurn": maybe(TURN), "exhausted": {"type": "array", "items": FOLLOWUP}}
 SESSION_ROW = record(_SESSION)

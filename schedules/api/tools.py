@@ -6,9 +6,8 @@ from rest_framework.viewsets import ViewSet
 
 from schedules import tools
 from schedules.api import base, describe, errors, paging, shapes
+from schedules.domain import catalogue, toolbox
 from schedules.domain import errors as domain_errors
-from schedules.domain import toolbox
-from schedules.sessions import catalogue
 
 _TAG = "tools"
 _REFUSALS = [*domain_errors.CODES, "session_not_live", "lease_lost"]

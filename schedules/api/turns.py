@@ -1,6 +1,7 @@
 """Turns and follow-ups over HTTP."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,13 +17,19 @@ _LEASE_ID = Text(required=True, low=1, high=128, about="From open.")
 _MESSAGE = Text(lossless=True, about="The user's words.")
 _ZONE = Anything(about="UTC or an IANA name: the zone that the words are meant in.")
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome(Anything):
+    """How a turn ended. Any value is taken here: a wrong one has a code of its own."""
+
+    shape: ClassVar[dict[str, Any]] = {"enum": [*turns.OUTCOMES]}
+
+
 BEGIN = Body(leaseId=_LEASE_ID, message=_MESSAGE, clientTimeZone=_ZONE)
-ADD = Body(
-    leaseId=_LEASE_ID, message=Text(required=True, lossless=True, about=_MESSAGE.about), clientTimeZone=_ZONE
-)
+ADD = Body(leaseId=_LEASE_ID, message=Text(required=True, lossless=True, about=_MESSAGE.about), clientTimeZone=_ZONE)
 END = Body(
     leaseId=_LEASE_ID,
-    outcome=Anything(about="completed, failed or aborted."),
+    outcome=_Outcome(about="How the turn ended."),
     message=Text(lossless=True, about="The assistant's words."),
 )
 DISCARD = Body(leaseId=Text(low=1, high=128, about="From open; or in the Wakeful-Lease header."))
@@ -58,9 +65,7 @@ class Turns(base.SessionView):
                 {"clientTimeZone": "only beside message"},
             )
         said = None if body["message"] is None else _said(body)
-        answer = turns.begin(
-            session_id, body["leaseId"], said, header_lease=base.lease_of(request), once=once
-        )
+        answer = turns.begin(session_id, body["leaseId"], said, header_lease=base.lease_of(request), once=once)
         return Response(answer, status=201)
 
     @describe.call(
@@ -120,15 +125,13 @@ class Followups(base.SessionView):
         tag="turns",
         parameters=[describe.SESSION, _WAIT, describe.CURSOR, describe.LIMIT, describe.LEASE],
     )
-    def list(self, request: Request, session_id: str) -> Response:
+    def index(self, request: Request, session_id: str) -> Response:
         # The server waits before it asks here (api/longpoll.py): no view ever holds a worker.
         paging.whole_number(request, "wait", default=0, low=0, high=MAX_WAIT_SECONDS)
         after = paging.cursor(request, int)
         size = paging.limit(request)
         self.readable(request, session_id)
-        found = turns.followups(
-            session_id, "waiting", after=-1 if after is None else int(after[0]), limit=size + 1
-        )
+        found = turns.followups(session_id, "waiting", after=-1 if after is None else int(after[0]), limit=size + 1)
         shown, following = paging.split(found, size, lambda followup: [int(str(followup["seq"]))])
         return Response(paging.page(shown, following))
 

@@ -13,21 +13,20 @@ def _turn(view: type[turns.Turns], action: str, name: str) -> URLPattern:
 
 
 urlpatterns = [
-    path("sessions", sessions.Sessions.as_view({"get": "list", "post": "create"})),
+    path("sessions", sessions.Sessions.as_view({"get": "index", "post": "create"})),
     re_path(rf"{_SESSION}\Z", sessions.Sessions.as_view({"get": "retrieve"})),
     *(
         re_path(rf"{_SESSION}/{action}\Z", sessions.Sessions.as_view({"post": action}))
         for action in ("open", "renew", "close", "fork")
     ),
-    re_path(rf"{_SESSION}/events\Z", sessions.Events.as_view({"get": "list", "post": "create"})),
-    re_path(rf"{_SESSION}/schedules\Z", sessions.Schedules.as_view({"get": "list"})),
+    re_path(rf"{_SESSION}/events\Z", sessions.Events.as_view({"get": "index", "post": "create"})),
+    re_path(rf"{_SESSION}/schedules\Z", sessions.Schedules.as_view({"get": "index"})),
     re_path(rf"{_SESSION}/turns\Z", turns.Turns.as_view({"post": "create"})),
     _turn(turns.Turns, "add", "messages"),
     _turn(turns.Turns, "end", "end"),
-    re_path(rf"{_SESSION}/followups\Z", turns.Followups.as_view({"get": "list"})),
-    re_path(
-        rf"{_SESSION}/followups/(?P<followup_id>[^/]+)\Z", turns.Followups.as_view({"delete": "destroy"})
-    ),
+    re_path(rf"{_SESSION}/followups\Z", turns.Followups.as_view({"get": "index"})),
+    # An imported follow-up's id may be any text, slashes included.
+    re_path(rf"{_SESSION}/followups/(?P<followup_id>[\s\S]+)\Z", turns.Followups.as_view({"delete": "destroy"})),
     *(
         re_path(rf"{_SESSION}/tools/{name}\Z", tools.Tools.as_view({"post": name}))
         for name in ("schedule_create", "schedule_list", "schedule_delete")

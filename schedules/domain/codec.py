@@ -168,9 +168,8 @@ def _refuse(reason: str) -> NoReturn:
     raise errors.CorruptLog(reason)
 
 
-class _Text(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """The shape of stored text, for msgspec: exact keys and types. What values may be, the checks above "
-    "say."""
+class _Text(msgspec.Struct, forbid_unknown_fields=True, rename="camel", gc=False):
+    """The shape of stored text, for msgspec: exact keys and types. What values may be, the checks above say."""
 
 
 class _After(_Text, tag_field="kind", tag="after"):

@@ -61,8 +61,7 @@ DELETE_ARGUMENTS = Situation(
 )
 NO_SELECTOR = Situation(
     code="invalid_selector",
-    message="Say when: give exactly one of after_seconds, at or every_seconds, for example "
-    '"after_seconds": 600.',
+    message='Say when: give exactly one of after_seconds, at or every_seconds, for example "after_seconds": 600.',
 )
 SEVERAL_SELECTORS = Situation(
     code="invalid_selector",
@@ -81,9 +80,7 @@ EVERY_SECONDS = Situation(
     code="invalid_rule",
     message="every_seconds must be a whole number of seconds, 300 or more, for example 3600.",
 )
-FREQUENCY = Situation(
-    code="frequency_too_high", message="every_seconds must be at least 300, which is five minutes."
-)
+FREQUENCY = Situation(code="frequency_too_high", message="every_seconds must be at least 300, which is five minutes.")
 AT_TYPE = Situation(
     code="invalid_rule",
     message='at must be a string such as "2030-01-31T09:00:00+01:00", or an object such as {"date": '
@@ -120,8 +117,7 @@ NOT_FUTURE = Situation(
 )
 OUT_OF_RANGE = Situation(
     code="time_out_of_range",
-    message="The reminder would fall outside the years 0001 to 9999 (UTC). Give an earlier time or fewer "
-    "seconds.",
+    message="The reminder would fall outside the years 0001 to 9999 (UTC). Give an earlier time or fewer seconds.",
 )
 DELETE_ID = Situation(
     code="invalid_rule",
@@ -168,7 +164,7 @@ SITUATIONS: tuple[Situation, ...] = (
 )
 
 
-class CorruptLog(ScheduleError):  # noqa: N818 - it names what is found, as its code does
+class CorruptLog(ScheduleError):
     """A `schedule/change` that does not decode or does not fit what came before it.
 
     The tools' message is the same whatever the fault. `reason` names it in plain words and `seq` is the

@@ -41,31 +41,25 @@ class Fold:
         return sorted((entry for entry in self.entries.values() if entry is not None), key=_seq)
 
     def apply(self, change: codec.Change, seq: int) -> None:
-        """Take in the change of the event `seq`. Raises CorruptLog, and changes nothing, where it does not "
-        "fit."""
-        match change:
-            case codec.Create():
-                if change.record.id in self.entries:
-                    raise CorruptLog("an id is created twice", seq)
-                self.entries[change.record.id] = Entry(record=change.record, seq=seq)
-                self.created += 1
-            case codec.Delete():
-                self._active(change.id, seq)
-                self.entries[change.id] = None
-            case codec.Dispatch():
-                entry = self._active(change.id, seq)
-                self.entries[change.id] = _dispatched(entry, change.accepted_at, seq)
-
-    def _active(self, schedule_id: str, seq: int) -> Entry:
-        entry = self.entries.get(schedule_id)
+        """Take in the change of the event `seq`. Raises CorruptLog, and changes nothing, where it does not fit."""
+        if isinstance(change, codec.Create):
+            schedule_id = change.record.id
+            if schedule_id in self.entries:
+                raise CorruptLog("an id is created twice", seq)
+            self.entries[schedule_id] = Entry(record=change.record, seq=seq)
+            self.created += 1
+            return
+        entry = self.entries.get(change.id)
         if entry is None:
             raise CorruptLog("a change names an id that is not active", seq)
-        return entry
+        if isinstance(change, codec.Delete):
+            self.entries[change.id] = None
+        else:
+            self.entries[change.id] = _dispatched(entry, change.accepted_at, seq)
 
 
 def replay(log: Iterable[Event], seed_length: int) -> Fold:
-    """Fold the events of a session from `seed_length` on. Raises CorruptLog with the seq of the first bad "
-    "event."""
+    """Fold the events of a session from `seed_length` on. Raises CorruptLog with the seq of the first bad event."""
     fold = Fold()
     for event in log:
         if event.type == events.SCHEDULE_CHANGE and event.seq >= seed_length:

@@ -16,9 +16,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 # A fold parses an instant for nearly every event: what the parts of a canonical text may be is looked up, which is
 # both exact and three times as fast as a pattern and datetime together.
-_MINUTES = {
-    f"T{hour:02}:{minute:02}": (hour * 60 + minute) * MINUTE for hour in range(24) for minute in range(60)
-}
+_MINUTES = {f"T{hour:02}:{minute:02}": (hour * 60 + minute) * MINUTE for hour in range(24) for minute in range(60)}
 _SECONDS = {f":{second:02}.": second * SECOND for second in range(60)}
 _MILLISECONDS = {f"{millisecond:03}Z": millisecond for millisecond in range(1000)}
 

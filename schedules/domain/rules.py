@@ -73,8 +73,7 @@ class Request:
 
 
 def parse_create(arguments: Json) -> Request:
-    """The request of `schedule_create`. Raises ScheduleError: selectors, then prompt, then the rule's "
-    "shape."""
+    """The request of `schedule_create`. Raises ScheduleError: selectors, then prompt, then the rule's shape."""
     if not isinstance(arguments, dict) or not arguments.keys() <= {"prompt", *SELECTORS}:
         raise errors.CREATE_ARGUMENTS.error()
     chosen = [name for name in SELECTORS if arguments.get(name) is not None]
@@ -114,8 +113,7 @@ def parse_prompt(value: Json) -> str:
 
 
 def parse_rule(selector: str, value: Json) -> Rule:
-    """The rule of one selector's value, null included. Raises ScheduleError for its shape and its "
-    "frequency."""
+    """The rule of one selector's value, null included. Raises ScheduleError for its shape and its frequency."""
     if selector == "at":
         return _at(value)
     seconds = records.safe_integer(value)
@@ -149,9 +147,7 @@ def resolve(request: Request, schedule_id: str, now: int) -> records.Record:
         raise errors.OUT_OF_RANGE.error()
     if target <= now:
         raise errors.NOT_FUTURE.error()
-    return records.Record(
-        id=schedule_id, kind=kind, prompt=request.prompt, scheduled_at=target, seconds=seconds
-    )
+    return records.Record(id=schedule_id, kind=kind, prompt=request.prompt, scheduled_at=target, seconds=seconds)
 
 
 def _at(value: Json) -> At:

@@ -4,63 +4,22 @@ The input schemas have no combinator at their top, for several such APIs refuse 
 selector is given is said in words, and checked by `rules`.
 """
 
-from schedules.domain import records
+from schedules.domain import records, schemas
+from schedules.domain.schemas import NAME, Schema, closed
 from schedules.sessions.lossless import Json
 
-_INSTANT: dict[str, Json] = {
-    "type": "string",
-    "format": "date-time",
-    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$",
-}
-_ID: dict[str, Json] = {"type": "string", "minLength": 1}
+
+def _closed(**members: Json) -> Schema:
+    return closed(members)
 
 
-def _closed(**properties: Json) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def record_schema(kind: records.Kind) -> dict[str, Json]:
-    """The JSON Schema of a record of one kind, as a `schedule/change` stores it."""
-    seconds: dict[str, Json] = {}
-    if kind == "after":
-        seconds["afterSeconds"] = {"type": "integer", "minimum": 1, "maximum": records.MAX_AFTER_SECONDS}
-    elif kind == "every":
-        seconds["everySeconds"] = {
-            "type": "integer",
-            "minimum": records.MIN_EVERY_SECONDS,
-            "maximum": records.MAX_EVERY_SECONDS,
-        }
-    return _closed(
-        id=_ID,
-        kind={"const": kind},
-        prompt={"type": "string", "minLength": 1},
-        **seconds,
-        scheduledAt=_INSTANT,
-    )
-
-
-def _view_schema(kind: records.Kind) -> dict[str, Json]:
-    properties = record_schema(kind)["properties"]
-    if not isinstance(properties, dict):
-        raise TypeError("a record's schema has no properties")
-    return _closed(
-        **properties,
-        state={"enum": ["scheduled", "overdue"]},
-        deliveryMode={"const": "session-local"},
-    )
-
-
-_VIEW: dict[str, Json] = {
+_STATE: Schema = {"state": {"enum": ["scheduled", "overdue"]}, "deliveryMode": {"const": "session-local"}}
+_VIEW: Schema = {
     "type": "object",
-    "oneOf": [_view_schema("after"), _view_schema("at"), _view_schema("every")],
+    **schemas.one_of(schemas.record(kind, more=_STATE) for kind in schemas.KINDS),
 }
 
-_AT: dict[str, Json] = {
+_AT: Schema = {
     "description": "Once, at this time. A string with an offset, or a local date and time with its "
     "time_zone. It must lie in the future.",
     "oneOf": [
@@ -83,7 +42,7 @@ _AT: dict[str, Json] = {
             },
             time_zone={
                 "type": "string",
-                "description": "UTC or an IANA name such as Europe/Paris. Never guess it: ask the user.",
+                "description": "UTC or an IANA name such as Europe/Paris: the one the time context gives, else ask.",
             },
         ),
     ],
@@ -103,8 +62,7 @@ TOOLS: list[dict[str, Json]] = [
                 "prompt": {
                     "type": "string",
                     "minLength": 1,
-                    "description": "What to be reminded of, in words that will make sense on their own "
-                    "later.",
+                    "description": "What to be reminded of, in words that will make sense on their own later.",
                 },
                 "after_seconds": {
                     "type": "integer",
@@ -146,8 +104,8 @@ TOOLS: list[dict[str, Json]] = [
         "outputSchema": {
             "type": "object",
             "oneOf": [
-                _closed(id=_ID, deleted={"const": True}),
-                _closed(id=_ID, deleted={"const": False}, code={"const": "schedule_not_found"}),
+                _closed(id=NAME, deleted={"const": True}),
+                _closed(id=NAME, deleted={"const": False}, code={"const": "schedule_not_found"}),
             ],
         },
     },

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from schedules.domain import errors, fold, records
-from schedules.projection import rows, state
+from schedules.projection import rows, state, store
 from schedules.sessions import inbox, log, lossless
 from schedules.sessions.errors import Refusal
 
@@ -28,9 +28,7 @@ _Rows = dict[str, _Columns]
 def all_sessions() -> Iterator[str]:
     """The id of every session, read in pages."""
     after = ""
-    while page := rows.fetch(
-        "SELECT id FROM schedules_session WHERE id > %s ORDER BY id LIMIT %s", [after, _PAGE]
-    ):
+    while page := rows.fetch("SELECT id FROM schedules_session WHERE id > %s ORDER BY id LIMIT %s", [after, _PAGE]):
         yield from (session_id for (session_id,) in page)
         after = page[-1][0]
 
@@ -39,7 +37,7 @@ def rebuild(session_id: str) -> None:
     """Write a session's projection anew from its events. Raises Refusal ``not_found``."""
     header = _locked(session_id)
     for table in _TABLES:
-        rows.write(f"DELETE FROM {table} WHERE session_id = %s", [(session_id,)])
+        rows.execute(f"DELETE FROM {table} WHERE session_id = %s", [session_id])
     write(header, leased=_leased(session_id))
 
 
@@ -53,9 +51,9 @@ def write(header: log.Header, *, leased: bool) -> None:
     for event in log.own_stream(header.id, header.seed_length):
         projection.apply(event)
         if len(projection.changed_entries) + len(projection.changed_followups) >= _CHANGES:
-            rows.store([projection], holders)
+            store.write([projection], holders)
             projection = _stored(header.id)
-    rows.store([projection], holders)
+    store.write([projection], holders)
 
 
 def check(session_id: str) -> list[str]:

@@ -14,9 +14,7 @@ from schedules.projection import rows
 from schedules.sessions import events, inbox, lossless
 from schedules.sessions.inbox import Followup, Inbox
 
-_INBOX_TYPES = frozenset(
-    (events.TURN_START, events.TURN_END, events.FOLLOWUP_QUEUED, events.FOLLOWUP_DISCARDED)
-)
+_INBOX_TYPES = frozenset((events.TURN_START, events.TURN_END, events.FOLLOWUP_QUEUED, events.FOLLOWUP_DISCARDED))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,9 +69,7 @@ class Projection:
 
     def load_entries(self, schedule_ids: Iterable[str]) -> None:
         """Have the rows of these reminder ids in memory, or know that there are none."""
-        wanted = [
-            i for i in schedule_ids if i not in self.schedules.entries and i not in self._absent_entries
-        ]
+        wanted = [i for i in schedule_ids if i not in self.schedules.entries and i not in self._absent_entries]
         if not wanted:
             return
         found = rows.entries(self.session_id, wanted) if self.stored else {}

@@ -36,11 +36,13 @@ CREATE OR REPLACE FUNCTION wakeful_refuse() RETURNS trigger LANGUAGE plpgsql AS 
 BEGIN
     RAISE EXCEPTION '{_MESSAGE}' USING ERRCODE = 'integrity_constraint_violation';
 END $$;
-CREATE OR REPLACE FUNCTION wakeful_next_seq() RETURNS trigger LANGUAGE plpgsql AS $$
+-- A repeat is refused by the unique constraint. The plan is cached from the first inserts of a connection, when the
+-- table may be empty: it must use the index all the same, or a long import reads a session again for each event.
+CREATE OR REPLACE FUNCTION wakeful_next_seq() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
-    IF NEW.seq IS DISTINCT FROM COALESCE(
-        (SELECT max(seq) + 1 FROM {EVENTS} WHERE session_id = NEW.session_id),
-        (SELECT CASE WHEN source IS NULL THEN 0 ELSE seed_length END FROM {SESSIONS} WHERE id = NEW.session_id))
+    IF NOT EXISTS (SELECT 1 FROM {EVENTS} WHERE session_id = NEW.session_id AND seq = NEW.seq - 1)
+        AND NEW.seq IS DISTINCT FROM
+        (SELECT CASE WHEN source IS NULL THEN 0 ELSE seed_length END FROM {SESSIONS} WHERE id = NEW.session_id)
     THEN
         RAISE EXCEPTION '{_MESSAGE}: seq is not the next one' USING ERRCODE = 'integrity_constraint_violation';
     END IF;
@@ -53,9 +55,7 @@ _POSTGRESQL = {
     "wakeful_event_truncate": f"BEFORE TRUNCATE ON {EVENTS} FOR EACH STATEMENT EXECUTE FUNCTION wakeful_refuse()",
     "wakeful_event_insert": f"BEFORE INSERT ON {EVENTS} FOR EACH ROW EXECUTE FUNCTION wakeful_next_seq()",
     "wakeful_session_change": f"BEFORE UPDATE OR DELETE ON {SESSIONS} FOR EACH ROW EXECUTE FUNCTION wakeful_refuse()",
-    "wakeful_session_truncate": (
-        f"BEFORE TRUNCATE ON {SESSIONS} FOR EACH STATEMENT EXECUTE FUNCTION wakeful_refuse()"
-    ),
+    "wakeful_session_truncate": (f"BEFORE TRUNCATE ON {SESSIONS} FOR EACH STATEMENT EXECUTE FUNCTION wakeful_refuse()"),
 }
 
 

@@ -82,9 +82,7 @@ class Inbox:
         elif event.type == events.FOLLOWUP_QUEUED:
             followup_id = mentioned(event)
             if followup_id is not None and followup_id not in self.followups:
-                self.followups[followup_id] = Followup(
-                    id=followup_id, seq=event.seq, attempt=1, state="waiting"
-                )
+                self.followups[followup_id] = Followup(id=followup_id, seq=event.seq, attempt=1, state="waiting")
         elif event.type == events.FOLLOWUP_DISCARDED:
             followup = self._waiting(mentioned(event))
             if followup is not None:
@@ -124,8 +122,7 @@ class Inbox:
 
 
 def mentioned(event: Event) -> str | None:
-    """The id of the follow-up that the event names, if any; a `turn/end` concerns the claimed one without "
-    "it."""
+    """The id of the follow-up that the event names, if any; a `turn/end` concerns the claimed one without it."""
     if event.type not in (events.FOLLOWUP_QUEUED, events.FOLLOWUP_DISCARDED, events.TURN_START):
         return None
     followup_id = events.member(event.data, "followupId")
@@ -133,8 +130,7 @@ def mentioned(event: Event) -> str | None:
 
 
 def replay(log: Iterable[Event], seed_length: int) -> Inbox:
-    """The inbox of a session, from its events; a fork's inherited ones, before `seed_length`, count for "
-    "nothing."""
+    """The inbox of a session, from its events; a fork's inherited ones, before `seed_length`, count for nothing."""
     inbox = Inbox()
     for event in log:
         if event.seq >= seed_length:

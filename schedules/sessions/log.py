@@ -10,11 +10,13 @@ from typing import Any
 import uuid_utils
 from django.db import connection
 
-from schedules.sessions import lossless
+from schedules.sessions import bulk, lossless
+from schedules.sessions.bulk import NUMBER, TEXT
 from schedules.sessions.events import Event
 
 # A turn's bounds are indexed by themselves, so that a fork at any point of a long log is quick.
 _TURN_BOUNDS = "type IN ('turn/start', 'turn/end')"
+_EVENT = {"session_id": TEXT, "seq": NUMBER, "type": TEXT, "time": NUMBER, "data": TEXT, "extra": TEXT}
 _CHUNK = 1000
 _TURN_MESSAGES = 10_000
 
@@ -104,13 +106,7 @@ def append(events: Iterable[tuple[str, Event]]) -> None:
         )
         for session_id, event in events
     ]
-    if rows:
-        with connection.cursor() as cursor:
-            cursor.executemany(
-                "INSERT INTO schedules_sessionevent (session_id, seq, type, time, data, extra) "
-                "VALUES (%s, %s, %s, %s, %s, %s)",
-                rows,
-            )
+    bulk.insert("schedules_sessionevent", _EVENT, rows)
 
 
 def last_seq(of: Header) -> int:

@@ -35,7 +35,7 @@ _FAULTS = (
 )
 
 
-class Invalid(ValueError):  # noqa: N818 - read as `lossless.Invalid`
+class Invalid(ValueError):
     """Text that is not exactly one strict JSON value; its message is plain words for a person."""
 
 
@@ -186,6 +186,4 @@ def _normalised(value: Json) -> Json:
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _CANONICAL_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=True)
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)

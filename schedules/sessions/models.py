@@ -30,9 +30,7 @@ class Session(models.Model):
     """
 
     id = SessionIdField(primary_key=True, max_length=128)
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
-    )
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     created_at = models.BigIntegerField()
     parent = SessionIdField(max_length=128, null=True)
     seed_length = models.BigIntegerField(default=0)
@@ -50,7 +48,7 @@ class Session(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.id
+        return str(self.id)
 
     @property
     def first_own_seq(self) -> int:

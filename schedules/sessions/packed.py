@@ -20,7 +20,7 @@ _ROW = {"type", "seq0", "time0", "data"}
 _SHARED = {"turn", "step", "index", "dt"}
 
 
-class Misshapen(ValueError):  # noqa: N818  the name says what the row is
+class Misshapen(ValueError):
     """A row that is not exactly of its kind's shape; its message is plain words."""
 
 

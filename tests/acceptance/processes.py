@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx
+
+from schedules.domain import instants
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 30
@@ -47,7 +49,7 @@ class Process:
         for reader in self._readers:
             reader.start()
 
-    def __enter__(self) -> "Process":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -108,9 +110,7 @@ class Server(Process):
         self.says(r"followups\?wait=30")
         shown = re.search(r"token +(wkf_\S+)", self.output)
         self.token = shown[1] if shown else token or ""
-        self.api = httpx.Client(
-            base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=PATIENCE
-        )
+        self.api = httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=PATIENCE)
 
     def __exit__(self, *problem: Any) -> None:
         self.api.close()
@@ -149,6 +149,13 @@ class OpenSession:
         """The log."""
         found: list[dict[str, Any]] = self._api.get(f"{self.path}/events").json()["results"]
         return found
+
+
+def epoch_ms(instant: str) -> int:
+    """An instant's text as a number."""
+    parsed = instants.parse(instant)
+    assert parsed is not None
+    return parsed
 
 
 def until(look: Callable[[], T | None]) -> T:

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tests.acceptance.processes import Process, Server, until
+from tests.acceptance.processes import Process, Server, epoch_ms, until
 
 
 def deliver(*arguments: str, database: str) -> Process:
@@ -34,7 +34,7 @@ def test_a_reminder_made_in_one_process_wakes_the_owner_of_another_at_once(fresh
         (followup,) = session.followups(wait=20)
 
         (reminder,) = followup["reminders"]
-        late = _ms(followup["queuedAt"]) - _ms(reminder["occurrenceAt"])
+        late = epoch_ms(followup["queuedAt"]) - epoch_ms(reminder["occurrenceAt"])
         assert 0 <= late < 500
         assert owner.stop() == 0
 
@@ -102,11 +102,3 @@ def test_a_killed_owner_loses_nothing(fresh_database: str) -> None:
         with deliver(database=fresh_database) as owner:
             assert len(session.followups(wait=20)) == 1
             assert owner.stop() == 0
-
-
-def _ms(instant: str) -> int:
-    from schedules.domain import instants
-
-    parsed = instants.parse(instant)
-    assert parsed is not None
-    return parsed

@@ -46,9 +46,7 @@ def test_ready_is_a_database_and_a_living_owner(anonymous: Client, clock: HandCl
     }
 
 
-def test_of_several_owners_the_newest_beat_and_the_worst_lag_count(
-    anonymous: Client, clock: HandClock
-) -> None:
+def test_of_several_owners_the_newest_beat_and_the_worst_lag_count(anonymous: Client, clock: HandClock) -> None:
     beat(START - 60_000, lag=9_000, owner="dead")
     beat(START - 1_000, lag=7)
     beat(START - 2_000, lag=30, owner="host-2")

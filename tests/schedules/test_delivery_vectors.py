@@ -11,8 +11,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from schedules.domain import instants
 from tests.conftest import Client, HandClock
+from tests.schedules.owner.sessions import epoch_ms
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "delivery.jsonl"
 SCENARIOS = [json.loads(line) for line in VECTORS.read_text().split("\n") if line]
@@ -74,7 +74,7 @@ class Host:
     def targets(self, until: int) -> Iterator[int]:
         """The instants up to ``until`` at which a reminder comes due, as the reminders stand each time."""
         while True:
-            targets = [instants.parse(view["scheduledAt"]) for view in self.get("schedules")["results"]]
+            targets = [epoch_ms(view["scheduledAt"]) for view in self.get("schedules")["results"]]
             ahead = [target for target in targets if self.clock.now < target <= until]
             if not ahead:
                 return
@@ -117,7 +117,7 @@ def host(api: Callable[[User], Client], user: User, clock: HandClock) -> Host:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=range(len(SCENARIOS)))
 def test_a_recorded_scenario_is_delivered_as_it_was(scenario: dict[str, Any], host: Host) -> None:
-    host.clock.now = instants.parse(scenario["start"])
+    host.clock.now = epoch_ms(scenario["start"])
     host.create()
     for step in scenario["steps"]:
         answer = host.perform(step)

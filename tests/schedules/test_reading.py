@@ -120,9 +120,7 @@ def test_an_imported_turn_without_a_number_is_shown_with_the_one_it_is_addressed
     assert turn["turn"] == 2
 
 
-def test_a_lease_ends_for_readers_at_its_end_and_never_outlasts_one_lease_time(
-    make: Make, clock: HandClock
-) -> None:
+def test_a_lease_ends_for_readers_at_its_end_and_never_outlasts_one_lease_time(make: Make, clock: HandClock) -> None:
     header = make("one", opened=True)
     assert view_of(header, clock.now + 59_999)["live"] is True
     over = view_of(header, clock.now + 60_000)

@@ -35,8 +35,9 @@ class Command(BaseCommand):
     def _once(self, *, as_json: bool) -> None:
         owner = Owner()
         try:
-            done = owner.drive_all()
-            owner.leave()
+            with stopping.on_signal(owner.stop):
+                done = owner.drive_all()
+                owner.leave()
         except PersistenceUncertain:
             raise CommandError("The database did not answer. What is due stays so; run this again.") from None
         counts = {"admitted": done.admitted, "expired": done.expired, "failed": done.failed}
@@ -44,7 +45,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(counts))
         else:
             self.stdout.write(
-                f"Follow-ups queued: {done.admitted}. Leases ended: {done.expired}. Sessions that failed: {done.failed}."
+                f"Follow-ups queued: {done.admitted}. Leases ended: {done.expired}. "
+                f"Sessions that failed: {done.failed}."
             )
         if done.failed:
             raise CommandError(f"{done.failed} sessions failed; the log says why. Their reminders stay active.")

@@ -13,9 +13,7 @@ from schedules.sessions import lossless
 
 
 class Command(BaseCommand):
-    help = (
-        "Rebuilds the projections of every session, or of one, from its log; the system may go on meanwhile."
-    )
+    help = "Rebuilds the projections of every session, or of one, from its log; the system may go on meanwhile."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--check", action="store_true", help="change nothing; say each difference")

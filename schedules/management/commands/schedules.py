@@ -67,9 +67,7 @@ class Command(Subcommands):
         name: str = options["id"]
         value = self._value(tools.delete(header(session).id, {"id": name}), as_json=options["json"])
         if isinstance(value, dict):
-            self.stdout.write(
-                f"Deleted {line(name)}." if value["deleted"] else f"There is no reminder {line(name)}."
-            )
+            self.stdout.write(f"Deleted {line(name)}." if value["deleted"] else f"There is no reminder {line(name)}.")
 
     def _value(self, answer: tools.Answer, *, as_json: bool) -> Json:
         """The value to print in words; None where it was printed as JSON. An error ends the command."""

@@ -27,9 +27,7 @@ class Command(Subcommands):
     def add_subcommands(self, subparsers: Any) -> None:
         shown = self.subcommand(subparsers, "list", self._list, "List sessions, the newest first.")
         shown.add_argument("--live", action="store_true", default=None, help="only those that a host holds")
-        shown.add_argument(
-            "--overdue", action="store_true", default=None, help="only those with a reminder due"
-        )
+        shown.add_argument("--overdue", action="store_true", default=None, help="only those with a reminder due")
         shown.add_argument("--origin", help="only those that were started so, such as api")
         shown.add_argument("--owner", metavar="USERNAME", help="only those of this user")
         shown.add_argument("--limit", default="50", help="how many at most, 1 to 1000 (50)")
@@ -44,9 +42,7 @@ class Command(Subcommands):
 
         given = self.subcommand(subparsers, "export", self._export, "Export a session log.")
         given.add_argument("session", metavar="ID")
-        given.add_argument(
-            "file", metavar="FILE", nargs="?", default=STREAM, help="standard output by default"
-        )
+        given.add_argument("file", metavar="FILE", nargs="?", default=STREAM, help="standard output by default")
 
     def _list(self, *, limit: str, cursor: str | None, owner: str | None, **options: Any) -> None:
         size = int(limit) if limit.isascii() and limit.isdigit() and len(limit) < 5 else 0
@@ -86,9 +82,7 @@ class Command(Subcommands):
         except exchange.Malformed as fault:
             raise CommandError(f"{line(file)}, {fault}", returncode=FAILED) from None
         except OSError as problem:
-            raise CommandError(
-                f"{line(file)} cannot be read: {problem.strerror}.", returncode=FAILED
-            ) from None
+            raise CommandError(f"{line(file)} cannot be read: {problem.strerror}.", returncode=FAILED) from None
         if options["json"]:
             self.say(reading.view(made, clock.sample()))
         else:
@@ -102,9 +96,7 @@ class Command(Subcommands):
         try:
             _write(Path(file), lines)
         except OSError as problem:
-            raise CommandError(
-                f"{line(file)} cannot be written: {problem.strerror}.", returncode=FAILED
-            ) from None
+            raise CommandError(f"{line(file)} cannot be written: {problem.strerror}.", returncode=FAILED) from None
         if options["json"]:
             self.say({"id": session, "file": file})
 

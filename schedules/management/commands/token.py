@@ -26,9 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--create", action="store_true", help="make the user where there is none yet")
         parser.add_argument("--staff", action="store_true", help="make the user a member of staff too")
         parser.add_argument("--list", action="store_true", help="show the tokens there are")
-        parser.add_argument(
-            "--revoke", metavar="TOKEN", help="revoke a token, named by its id, its hint or itself"
-        )
+        parser.add_argument("--revoke", metavar="TOKEN", help="revoke a token, named by its id, its hint or itself")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -103,9 +101,7 @@ class Command(BaseCommand):
         if as_json:
             self._print_json(_shown(token))
         else:
-            self.stdout.write(
-                f"Token {token.pk} ({token.hint}…) of {token.user.username} opens nothing any more."
-            )
+            self.stdout.write(f"Token {token.pk} ({token.hint}…) of {token.user.username} opens nothing any more.")
 
     def _print_json(self, value: object) -> None:
         self.stdout.write(json.dumps(value, indent=2))

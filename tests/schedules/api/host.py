@@ -7,8 +7,8 @@ from django.apps import apps
 from django.db import connection
 
 from schedules import transaction
+from schedules.locked import Unit
 from schedules.sessions import lossless
-from schedules.transaction import Unit
 from tests.conftest import KEPT, Client
 
 
@@ -63,9 +63,7 @@ class Host:
         told = []
         for event in self.log():
             data = event["data"]
-            tells = [
-                data.get(name) for name in ("reason", "outcome", "source", "attempt", "text") if name in data
-            ]
+            tells = [data.get(name) for name in ("reason", "outcome", "source", "attempt", "text") if name in data]
             told.append(" ".join([event["type"], *map(str, tells)]))
         return told
 
@@ -121,3 +119,20 @@ def stored() -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in counted)}")
         return dict(zip(counted, cursor.fetchone(), strict=True))
+
+
+class Unmoved:
+    """Proves of refused calls that they wrote nothing."""
+
+    def __init__(self, one: Host) -> None:
+        self.one = one
+        self.before = self.now()
+
+    def now(self) -> tuple[object, ...]:
+        return stored(), self.one.log(), self.one.get().json()
+
+    def refuse(self, answer: Any, what: object) -> tuple[int, str]:
+        """The status and the code of a refusal."""
+        assert 400 <= answer.status_code < 500, (what, answer.content)
+        assert self.now() == self.before, what
+        return refusal(answer)

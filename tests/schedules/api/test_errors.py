@@ -88,9 +88,7 @@ def test_an_unexpected_error_is_logged_with_its_trace_and_not_shown(caplog: pyte
         answer = Client().get("/broken")
     assert answer.status_code == 500
     assert answer.json() == errors.body("internal_error", errors.INTERNAL.message)
-    assert [record.exc_info is not None for record in caplog.records if record.name == errors.__name__] == [
-        True
-    ]
+    assert [record.exc_info is not None for record in caplog.records if record.name == errors.__name__] == [True]
 
 
 def test_a_refusal_is_not_logged_as_an_error(caplog: pytest.LogCaptureFixture) -> None:

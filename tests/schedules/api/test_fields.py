@@ -52,8 +52,7 @@ def test_a_body_is_an_object(data: object) -> None:
 
 def test_a_key_that_is_not_declared_is_refused() -> None:
     assert refused({"leaseId": "l", "leaseID": "l"}) == {
-        "leaseID": "This is not known here. "
-        "The call takes leaseId, title, message, id, leaseSeconds, open, metadata."
+        "leaseID": "This is not known here. The call takes leaseId, title, message, id, leaseSeconds, open, metadata."
     }
     assert refused({"a": 1}, Body()) == {"a": "This is not known here. The call takes an empty object."}
 
@@ -82,9 +81,7 @@ WRONG: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values]
-)
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
 def test_a_value_of_another_kind_is_refused_with_what_to_send(name: str, value: object) -> None:
     fault = refused({"leaseId": "l", name: value})[name]
     assert re.fullmatch(r"Send .*\.", fault)

@@ -1,10 +1,11 @@
 """Live and cold over HTTP: opened, renewed, closed, taken over, expired."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from schedules.domain import instants
 from tests.conftest import START, Client, HandClock
@@ -28,7 +29,7 @@ def expires(one: Host) -> int | None:
     return None if end is None else end - START
 
 
-def test_a_session_is_opened_for_the_default_time(one: Host, settings: SettingsWrapper) -> None:
+def test_a_session_is_opened_for_the_default_time(one: Host, settings: Settings) -> None:
     one.hold("/close")
     settings.WAKEFUL_LEASE_SECONDS = 90
     answer = one.open()
@@ -77,9 +78,9 @@ def test_a_holder_without_a_name_cannot_be_taken_over(user: User, api: Api, cloc
 
 def test_every_call_of_the_holder_renews(one: Host, clock: HandClock) -> None:
     one.queue()
-    header = {"HTTP_WAKEFUL_LEASE": one.lease}
+    header: dict[str, Any] = {"HTTP_WAKEFUL_LEASE": one.lease}
     create = {"prompt": "look", "after_seconds": 9}
-    for call in (
+    calls: tuple[Callable[[], Any], ...] = (
         lambda: one.hold("/renew"),
         lambda: one.hold("/turns"),
         lambda: one.hold("/turns/1/messages", message="and"),
@@ -93,7 +94,8 @@ def test_every_call_of_the_holder_renews(one: Host, clock: HandClock) -> None:
         lambda: one.get("/schedules", **header),
         lambda: one.get("/followups", **header),
         lambda: one.post("/fork", **header),
-    ):
+    )
+    for call in calls:
         now = clock.advance(seconds=59)
         assert call().status_code < 300
         assert expires(one) == now - START + 60_000
@@ -112,7 +114,7 @@ def test_a_stale_lease_is_refused_everywhere_and_writes_nothing(one: Host) -> No
     one.queue()
     one.say()
     stale = "stale"
-    header = {"HTTP_WAKEFUL_LEASE": stale}
+    header: dict[str, Any] = {"HTTP_WAKEFUL_LEASE": stale}
     before = one.log(), one.get().json(), stored()
     create = {"prompt": "look", "after_seconds": 9}
     answers = {
@@ -137,9 +139,7 @@ def test_a_stale_lease_is_refused_everywhere_and_writes_nothing(one: Host) -> No
         "followups": one.get("/followups", **header),
         "fork": one.post("/fork", **header),
     }
-    assert {name: refusal(answer) for name, answer in answers.items()} == dict.fromkeys(
-        answers, (409, "lease_lost")
-    )
+    assert {name: refusal(answer) for name, answer in answers.items()} == dict.fromkeys(answers, (409, "lease_lost"))
     assert (one.log(), one.get().json(), stored()) == before
 
 
@@ -193,9 +193,7 @@ def test_after_a_rollback_no_lease_lasts_longer_than_one_lease_time(one: Host, c
     assert one.post("/open", {"holder": "desktop"}).status_code == 200
 
 
-def test_a_lease_that_a_rollback_left_in_the_future_bars_no_other_holder_for_long(
-    one: Host, clock: HandClock
-) -> None:
+def test_a_lease_that_a_rollback_left_in_the_future_bars_no_other_holder_for_long(one: Host, clock: HandClock) -> None:
     clock.advance(seconds=-3600)
     assert refusal(one.post("/open", {"holder": "desktop"})) == (409, "session_live")
     clock.advance(seconds=60)

@@ -25,6 +25,7 @@ CALLERS = (
     "staff's browser, no CSRF token",
     "owner's token",
 )
+METHODS = ("get", "post", "put", "patch", "delete")
 UNAUTHENTICATED = (401, "unauthenticated")
 FORBIDDEN = (403, "forbidden")
 NOT_FOUND = (404, "not_found")
@@ -109,7 +110,7 @@ def addresses(patterns: Sequence[URLPattern | URLResolver], before: str = "") ->
         # A viewset knows its methods by address; other views by what their class has.
         actions = getattr(view, "actions", None)
         of_class = getattr(view, "cls", None) or getattr(view, "view_class", None)
-        methods = [m for m in actions if m != "head"] if actions else [m for m in ("get", "post", "put", "patch", "delete") if hasattr(of_class, m)]
+        methods = [m for m in METHODS if (m in actions if actions else hasattr(of_class, m))]
         if route == "admin":
             methods = ["get"]  # a redirect, for every method
         assert methods, f"{route}: a view of no kind that this test knows"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from schedules.sessions import lossless
 from tests.conftest import Client, HandClock
@@ -110,9 +110,7 @@ def test_the_lease_id_is_shown_only_to_who_took_it(client: Client) -> None:
         assert one.lease not in answer.content.decode()
 
 
-def test_a_user_has_a_limit_of_sessions(
-    client: Client, api: Api, stranger: User, settings: SettingsWrapper
-) -> None:
+def test_a_user_has_a_limit_of_sessions(client: Client, api: Api, stranger: User, settings: Settings) -> None:
     settings.WAKEFUL_MAX_SESSIONS = 2
     for _ in range(2):
         assert client.post("/sessions", {"id": "", "metadata": 1}).status_code == 400  # counts for nothing
@@ -124,7 +122,7 @@ def test_a_user_has_a_limit_of_sessions(
     assert api(stranger).post("/sessions", {}).status_code == 201
 
 
-def test_a_refused_session_counts_for_nothing(client: Client, settings: SettingsWrapper) -> None:
+def test_a_refused_session_counts_for_nothing(client: Client, settings: Settings) -> None:
     settings.WAKEFUL_MAX_SESSIONS = 2
     client.post("/sessions", {"id": "taken"})
     for _ in range(3):
@@ -165,7 +163,7 @@ def test_sessions_are_listed_by_what_they_are(client: Client, clock: HandClock) 
         ({"live": "true", "overdue": "false"}, ["live"]),
         ({"origin": "api"}, ["overdue", "live", "cold"]),
         ({"origin": "routine:x"}, []),
-        ({"origin": "\u0000\ud800"}, []),
+        ({"origin": "\u0000"}, []),
         ({"colour": "blue"}, ["overdue", "live", "cold"]),
     ):
         assert set(names(client.get("/sessions", query))) == set(found), query

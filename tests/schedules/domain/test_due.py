@@ -55,9 +55,7 @@ def test_a_batch_takes_all_overdue_every_reminders_in_target_then_creation_order
         ("schedule-3", 300_005),
         ("schedule-1", 7),
     ]
-    assert due.changes(admission) == [
-        codec.Dispatch(id=f"schedule-{n}", accepted_at=300_006) for n in (2, 3, 1)
-    ]
+    assert due.changes(admission) == [codec.Dispatch(id=f"schedule-{n}", accepted_at=300_006) for n in (2, 3, 1)]
 
 
 def test_a_clock_past_the_last_year_still_decides_at_an_instant_that_can_be_written() -> None:
@@ -68,9 +66,7 @@ def test_a_clock_past_the_last_year_still_decides_at_an_instant_that_can_be_writ
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(strategies.records_(), max_size=8, unique_by=lambda record: record.id), strategies.INSTANTS)
-def test_what_is_picked_can_always_be_folded_and_nothing_stays_overdue(
-    made: list[records.Record], now: int
-) -> None:
+def test_what_is_picked_can_always_be_folded_and_nothing_stays_overdue(made: list[records.Record], now: int) -> None:
     found = fold.Fold()
     for seq, record in enumerate(made):
         found.apply(codec.Create(record=record), seq)
@@ -105,12 +101,9 @@ class Simulation:
         for change in due.changes(admission):
             self.write(change)
         reminders = [
-            {"id": r.id, "occurrenceAt": instants.render(r.occurrence), "prompt": r.prompt}
-            for r in admission.reminders
+            {"id": r.id, "occurrenceAt": instants.render(r.occurrence), "prompt": r.prompt} for r in admission.reminders
         ]
-        self.followups.append(
-            {"at": instants.render(self.now), "kind": admission.kind, "reminders": reminders}
-        )
+        self.followups.append({"at": instants.render(self.now), "kind": admission.kind, "reminders": reminders})
         self.busy = True
 
     def advance(self, minutes: int) -> None:

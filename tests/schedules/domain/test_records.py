@@ -29,9 +29,7 @@ def test_every_recorded_view_is_ours() -> None:
         ("every", 300, ["id", "kind", "prompt", "everySeconds", "scheduledAt"]),
     ],
 )
-def test_a_records_keys_stand_in_the_contracts_order(
-    kind: records.Kind, seconds: int | None, keys: list[str]
-) -> None:
+def test_a_records_keys_stand_in_the_contracts_order(kind: records.Kind, seconds: int | None, keys: list[str]) -> None:
     record = records.Record(id="schedule-1", kind=kind, prompt="p", scheduled_at=0, seconds=seconds)
     assert list(records.to_json(record)) == keys
     assert list(records.view(record, 0)) == [*keys, "state", "deliveryMode"]

@@ -11,9 +11,7 @@ from django.db import DatabaseError, connection, models, transaction
 from schedules.models import Session, SessionEvent
 from schedules.sessions import guards
 
-EVENT = (
-    "INSERT INTO schedules_sessionevent (session_id, seq, type, time, data) VALUES ('{}', {}, 'x', 1, '{{}}')"
-)
+EVENT = "INSERT INTO schedules_sessionevent (session_id, seq, type, time, data) VALUES ('{}', {}, 'x', 1, '{{}}')"
 
 
 @pytest.fixture
@@ -94,9 +92,7 @@ def test_a_first_event_has_seq_nought_or_the_seeds_length_where_a_source_holds_t
         ("fork", 7, "plain", 7),
         ("imported fork", 7, None, 0),
     ):
-        Session.objects.create(
-            id=name, owner=user, created_at=1, origin="api", seed_length=seed_length, source=source
-        )
+        Session.objects.create(id=name, owner=user, created_at=1, origin="api", seed_length=seed_length, source=source)
         for wrong in {0, 1, 7, 8} - {first}:
             refuses(EVENT.format(name, wrong))
         run(EVENT.format(name, first))
@@ -111,9 +107,7 @@ def test_an_event_of_no_session_is_refused(store: None) -> None:
 def test_nothing_is_replaced_by_seq_or_by_primary_key(log: object, verb: str) -> None:
     columns = "(id, session_id, seq, type, time, data)"
     key = SessionEvent.objects.get(seq=0).pk
-    refuses(
-        f"{verb} schedules_sessionevent (session_id, seq, type, time, data) VALUES ('s', 1, 'x', 1, '[]')"
-    )
+    refuses(f"{verb} schedules_sessionevent (session_id, seq, type, time, data) VALUES ('s', 1, 'x', 1, '[]')")
     refuses(f"{verb} schedules_sessionevent {columns} VALUES ({key}, 's', 0, 'x', 1, '[]')")
     # A row that is next in order, but takes the place of another by its primary key.
     refuses(f"{verb} schedules_sessionevent {columns} VALUES ({key}, 's', 2, 'x', 1, '[]')")
