@@ -7,22 +7,13 @@ more, the user; the text does not tell which it is, so nothing is guessed: remov
 import re
 import shlex
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from routines.domain import dispatchable, errors, parse, rendering
+from routines.domain.slots import fields
 from schedules.domain import zones
 from schedules.sessions.lossless import Json
-
-MACROS = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
 
 _VARIABLE = re.compile(r"""("[^"]*"|'[^']*'|[^\s="']+)\s*=\s*(.*)""")
 _ENTRY = re.compile(r"(@\S+|(?:\S+[ \t]+){4}\S+)[ \t]+(\S.*)")
@@ -53,10 +44,12 @@ class Note:
 
     line: the line in the crontab, from 1.
     message: what it is and what to do instead.
+    refused: whether an entry was left out, or means another time now; else all that fires still does.
     """
 
     line: int
     message: str
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +103,7 @@ class _Reader:
             return
         entry = _ENTRY.fullmatch(line)
         if entry is None:
-            self._note(number, "This is neither an entry nor NAME=value; it was left out.")
+            self._refuse(number, "This is neither an entry nor NAME=value; it was left out.")
         else:
             self._entry(number, entry[1], entry[2])
         self.comments.clear()
@@ -122,7 +115,7 @@ class _Reader:
                 return
             canonical = zones.canonical(value.removeprefix(":"))
             if canonical is None:
-                self._note(number, f"{name} names no IANA zone with a slash; entries keep {self.zone.name}.")
+                self._refuse(number, f"{name} names no IANA zone with a slash; entries keep {self.zone.name}.")
             else:
                 self.zone = _Zone(canonical, name == "CRON_TZ")
         elif name == "MAILTO":
@@ -132,27 +125,27 @@ class _Reader:
 
     def _entry(self, number: int, times: str, command: str) -> None:
         if times.lower() == "@reboot":
-            self._note(number, "@reboot has no schedule; use kind event with on: workspace-open, or a service unit.")
+            self._refuse(number, "@reboot has no schedule; use kind event with on: workspace-open, or a service unit.")
             return
         if _STDIN.search(command):
-            self._note(number, "The text after % is input for the command; put both in a script and schedule that.")
+            self._refuse(number, "The text after % is input for the command; put both in a script and schedule that.")
             return
         command = command.replace("\\%", "%")
         inputs, program = self._inputs(number, command)
         description = " ".join(filter(None, self.comments)) or f"From a crontab: {command}"
         name = self._name(program)
-        fields: dict[str, Json] = {
+        members: dict[str, Json] = {
             "schema": "routine/v1",
             "id": name,
             "description": description[:_MAX_DESCRIPTION],
             "schedule": {
                 "kind": "cron",
-                "cron": MACROS.get(times.lower(), " ".join(times.split())),
+                "cron": fields.MACROS.get(times.lower(), " ".join(times.split())),
                 "timezone": self.zone.name,
             },
             "target": {"tool": "command_execute", "inputs": inputs},
         }
-        text = rendering.to_text(fields, f"# {name}\n\nFrom line {number} of a crontab.\n")
+        text = rendering.to_text(members, f"# {name}\n\nFrom line {number} of a crontab.\n")
         faults = parse.read_routine(text).faults
         self.notes += [_left_out(number, fault) for fault in faults]
         if not faults:
@@ -189,6 +182,9 @@ class _Reader:
     def _note(self, number: int, message: str) -> None:
         self.notes.append(Note(line=number, message=message))
 
+    def _refuse(self, number: int, message: str) -> None:
+        self.notes.append(Note(line=number, message=message, refused=True))
+
 
 def _left_out(number: int, fault: errors.Fault) -> Note:
-    return Note(line=number, message="The entry was left out. " + replace(fault, line=None).message)
+    return Note(line=number, message=f"The entry was left out. {fault.message}", refused=True)

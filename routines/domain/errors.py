@@ -36,7 +36,7 @@ class Fault:
     warning: bool = False
 
 
-class Invalid(ValueError):  # noqa: N818 - read as `errors.Invalid`
+class Invalid(ValueError):
     """A manifest that is no routine. `faults` are all that were found, warnings too, at least one no warning."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:

@@ -38,7 +38,7 @@ def thaw_object(members: Mapping[str, Frozen]) -> dict[str, Json]:
     return {key: thaw(item) for key, item in members.items()}
 
 
-class TooLarge(ValueError):  # noqa: N818 - read as `jsonvalues.TooLarge`
+class TooLarge(ValueError):
     """A value over the limits of depth or of nodes. Its message says so in plain words."""
 
 

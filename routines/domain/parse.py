@@ -39,10 +39,12 @@ class Reading:
 
     routine: the routine; None where it is none.
     faults: all that was found, by line; of a routine, only warnings.
+    id_line: the line of its id; None where it is no routine or did not come from a text.
     """
 
     routine: manifest.Routine | None
     faults: tuple[errors.Fault, ...]
+    id_line: int | None = None
 
 
 def read_routine(text: str, folder: str | None = None) -> Reading:
@@ -112,7 +114,9 @@ def _reading(value: Json, findings: Findings, folder: str | None) -> Reading:
             f"The id ends in {shown(last)}, but its folder is {shown(folder)}; give both the same name.",
             code="routine_id_mismatch",
         )
-    return Reading(routine=routine if findings.good else None, faults=findings.faults())
+    if not findings.good:
+        return Reading(routine=None, faults=findings.faults())
+    return Reading(routine=routine, faults=findings.faults(), id_line=findings.lines.get(("id",)))
 
 
 def _read(record: Record) -> manifest.Routine:

@@ -28,7 +28,7 @@ _FORMS = (
 )
 
 
-class Unfilled(ValueError):  # noqa: N818 - read as `placeholders.Unfilled`
+class Unfilled(ValueError):
     """A placeholder for which there is no value at this firing; the message names it."""
 
 

@@ -20,11 +20,13 @@ class Declared:
     path: the file's path, the same at every scan. Of two files with one id the smaller path wins.
     routine: what it declares; None where it could not be read or is no routine.
     faults: what is wrong with it; of a routine, only warnings.
+    id_line: the line of its id, where known.
     """
 
     path: str
     routine: manifest.Routine | None
     faults: tuple[errors.Fault, ...] = ()
+    id_line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +173,7 @@ class _Planner:
             return
         routine = file.routine
         if (first := self.claims.setdefault(routine.id, file.path)) != file.path:
-            self._report_duplicate(file.path, first)
+            self._report_duplicate(file, first)
             return
         if (fault := dispatchable.refusal(routine)) is not None:
             self.skipped.append(Skipped(routine_id=routine.id, reason=fault))
@@ -193,10 +195,10 @@ class _Planner:
         # A mark that is there already needs no write.
         (self.keep if job.stale else self.mark_stale).append(job.job_id)
 
-    def _report_duplicate(self, path: str, first: str) -> None:
+    def _report_duplicate(self, file: Declared, first: str) -> None:
         message = f"The id is already taken by {first}, which comes first by path; give this routine another id."
-        fault = errors.Fault(code="routine_duplicate", message=message, field="id")
-        self.errors.append(Problem(path=path, fault=fault))
+        fault = errors.Fault(code="routine_duplicate", message=message, field="id", line=file.id_line)
+        self.errors.append(Problem(path=file.path, fault=fault))
 
     def _hold(self, path: str, routine: manifest.Routine) -> None:
         self.held.add(routine.id)

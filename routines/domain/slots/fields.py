@@ -13,7 +13,7 @@ MIN_LENGTH, MAX_LENGTH = 9, 100
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
-_MACROS = {
+MACROS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
     "@monthly": "0 0 1 * *",
@@ -55,7 +55,7 @@ FIELDS = (
 def normalise(expression: str) -> str:
     """The expression with one blank between its fields and numbers for names. Raises Refused."""
     if expression.startswith("@"):
-        instead = _MACROS.get(expression.lower(), "0 0 * * * for once a day")
+        instead = MACROS.get(expression.lower(), "0 0 * * * for once a day")
         raise _refused(f"names with @ are not standard cron: write {instead}.")
     if not MIN_LENGTH <= len(expression) <= MAX_LENGTH:
         raise _refused(f"it has {MIN_LENGTH} to {MAX_LENGTH} characters, such as 30 9 * * 1-5.")

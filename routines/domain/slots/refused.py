@@ -1,7 +1,7 @@
 """The one way in which the text of a schedule is turned down."""
 
 
-class Refused(ValueError):  # noqa: N818 - it names what happened to the text
+class Refused(ValueError):
     """A schedule that means nothing, or nothing we promise to do.
 
     The message is plain words and says what to write instead. `field` is the key of `schedule` at fault:

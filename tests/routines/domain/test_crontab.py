@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routines.domain import crontab, dispatchable, manifest, parse
+from routines.domain.slots import fields
 
 
 def routines(text: str, timezone: str = "UTC") -> list[manifest.Routine]:
@@ -44,7 +45,7 @@ def test_comments_right_above_become_the_description() -> None:
     assert second.description == "From a crontab: other"
 
 
-@pytest.mark.parametrize(("macro", "cron"), crontab.MACROS.items())
+@pytest.mark.parametrize(("macro", "cron"), fields.MACROS.items())
 def test_a_macro_is_written_out(macro: str, cron: str) -> None:
     assert [times(routine)[0] for routine in routines(f"{macro} run")] == [cron]
 

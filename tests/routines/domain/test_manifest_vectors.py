@@ -1,18 +1,14 @@
 """The recorded manifests: which are valid, and which top-level field is at fault where one is."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from routines.domain import parse
-
-FILE = Path(__file__).parents[2] / "vectors" / "manifests.jsonl"
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").split("\n") if line]
+from tests.schedules.domain import vectors
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", vectors.rows("manifests"))
 def test_a_recorded_manifest_is_judged_as_recorded(row: dict[str, Any]) -> None:
     reading = parse.read_routine(row["text"])
     fields = {(fault.field or "").split(".")[0] for fault in reading.faults}

@@ -4,7 +4,6 @@ It is asked only for as many occurrences as we find within some years, for it se
 readings without a zone, for in a zone it runs backwards when clocks change. What a reading means is PEP 495's to say.
 """
 
-import importlib
 import itertools
 import random
 import re
@@ -12,12 +11,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from dateutil import rrule
+
 from routines.domain.slots import calendar
 from schedules.domain import instants
 from tests.routines.domain.slots.times import EPOCH, show
-
-# Without types of its own, and wanted by tests only.
-rrule: Any = importlib.import_module("dateutil.rrule")
 
 NEW_YEAR = datetime(2026, 1, 1)  # noqa: DTZ001 - a reading of a clock
 ZONES = ["UTC", "Europe/Paris", "America/Santiago", "Australia/Lord_Howe", "Asia/Tokyo", "UTC"]
