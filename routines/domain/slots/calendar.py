@@ -77,7 +77,7 @@ def parse(text: str, timezone: str, anchor: int) -> Calendar:
     start_line, value = _lines(text)
     rule = recur.parse(value)
     if start_line is None:
-        wall = anchor + walls.offset(anchor, zones.zone(name))
+        wall = _within_years(anchor + walls.offset(anchor, zones.zone(name)))
         start = wall - wall % instants.DAY
     else:
         start, name = _start(*start_line, name)
@@ -90,6 +90,11 @@ def parse(text: str, timezone: str, anchor: int) -> Calendar:
         if last is not None:
             until_wall = last * instants.MINUTE + pattern.second * instants.SECOND - _SHIFT
     return Calendar(timezone=name, pattern=pattern, until=until, until_wall=until_wall)
+
+
+def _within_years(wall: int) -> int:
+    """A reading in the years 1 to 9999: at their very ends, the zone's clocks may show another."""
+    return min(max(wall, instants.MIN), instants.MAX)
 
 
 def _minute(wall: int) -> int:
@@ -148,7 +153,7 @@ def _start(parameters: str, value: str, timezone: str) -> tuple[int, str]:
             raise _refused(f"TZID={named} and timezone: {timezone} differ: write the zone once.")
         return stamp.wall, named
     if stamp.utc:
-        return stamp.wall + walls.offset(stamp.wall, zones.zone(timezone)), timezone
+        return _within_years(stamp.wall + walls.offset(stamp.wall, zones.zone(timezone))), timezone
     return stamp.wall, timezone
 
 

@@ -77,6 +77,16 @@ def test_the_year_9999_ends_as_never(zone: str, freq: str) -> None:
     assert first >= ANCHOR - 2 * instants.DAY
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("start", [instants.MIN, instants.MAX])
+def test_a_start_at_the_ends_of_the_calendar_is_one(start: int, zone: str) -> None:
+    """Where the zone's clocks show a year that has no date."""
+    assert calendar.parse("FREQ=DAILY", zone, start).next_after(instants.MAX) is None
+    stamp = instants.render(start)[:19].replace("-", "").replace(":", "")
+    slots = calendar.parse(f"DTSTART:{stamp}Z\nRRULE:FREQ=DAILY", zone, 0)
+    assert slots.next_after(start + instants.DAY) in (None, *range(start, start + 3 * instants.DAY, instants.SECOND))
+
+
 RULES = st.sampled_from(
     [
         "FREQ=MINUTELY",
