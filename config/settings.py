@@ -67,6 +67,7 @@ WAKEFUL_LOG_FORMAT = env.str("WAKEFUL_LOG_FORMAT", default="text")
 
 INSTALLED_APPS = [
     "schedules.apps.SchedulesConfig",
+    "routines.apps.RoutinesConfig",
     "config.apps.WakefulConfig",
     "django.contrib.admin",
     "django.contrib.auth",

@@ -35,6 +35,7 @@ STATUS = {
     "not_future": 400,
     "time_out_of_range": 400,
     "frequency_too_high": 400,
+    "routine_invalid": 400,
     "unauthenticated": 401,
     "forbidden": 403,
     "not_found": 404,

@@ -77,6 +77,8 @@ ROUTES = (
     Route("GET", "/docs", "open"),
     Route("GET", "/tools", "own"),
     Route("GET", "/event-types", "own"),
+    Route("POST", "/routines/validate", "own", body={"text": "---\nid: x\n---\n"}),
+    Route("POST", "/routines/preview", "own", body={"schedule": {"kind": "interval", "every": "5m"}}),
     Route("GET", "/sessions", "own"),
     Route("POST", "/sessions", "own", 201),
     Route("GET", S, "reads"),
