@@ -9,6 +9,7 @@ from functools import lru_cache
 
 SECOND = 1_000
 MINUTE = 60 * SECOND
+DAY = 24 * 60 * MINUTE
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
