@@ -6,15 +6,14 @@ lock at one sample of the clock, and appends to it. Whatever it raises undoes ev
 """
 
 import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
-from schedules import idempotency, locked
+from schedules import idempotency, locked, turnstile
 from schedules.idempotency import Once
 from schedules.locked import Unit
 from schedules.projection import rows
@@ -25,10 +24,6 @@ logger = logging.getLogger(__name__)
 
 #: What Django raises when a database is gone, has given up on us, or has become a standby that takes no writes.
 UNANSWERED = (OperationalError, InterfaceError, InternalError)
-
-# SQLite lets one writer in at a time and makes the others poll. Queueing the threads of a process here first keeps
-# their worst wait short.
-_writer = threading.Lock()
 
 _GIVE_UP_AFTER = 3
 
@@ -78,15 +73,15 @@ def asking() -> Iterator[None]:
 @contextmanager
 def barrier() -> Iterator[None]:
     """A durable transaction: when the block ends without an error, what it wrote has been confirmed as committed."""
-    waits = connection.vendor == "sqlite"
-    if waits and not _writer.acquire(timeout=settings.LOCK_SECONDS):
-        raise PersistenceUncertain
-    try:
+    with ExitStack() as turn:
+        if connection.vendor == "sqlite":
+            try:
+                turn.enter_context(turnstile.turn(str(connection.settings_dict["NAME"]), settings.LOCK_SECONDS))
+            except OSError as error:
+                logger.warning("no turn to write: %s", error or type(error).__name__)
+                raise PersistenceUncertain from error
         with asking(), transaction.atomic(durable=True):
             yield
-    finally:
-        if waits:
-            _writer.release()
 
 
 def announce(units: Sequence[Unit]) -> None:
