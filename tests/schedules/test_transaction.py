@@ -1,11 +1,11 @@
 """A database that breaks off under a call: the answer is ``persistence_uncertain``, and never a guess."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError, connection
 
 from schedules import live, transaction
 from schedules.locked import Unit
@@ -33,7 +33,7 @@ def length(session_id: str) -> int:
     return log.last_seq(header) + 1
 
 
-@pytest.mark.parametrize("problem", [OperationalError, InterfaceError])
+@pytest.mark.parametrize("problem", [OperationalError, InterfaceError, InternalError])
 @pytest.mark.parametrize("statement", ["FROM schedules_session ", "INSERT INTO schedules_sessionevent"])
 def test_a_statement_that_gets_no_answer_is_uncertain(session: str, problem: type[Exception], statement: str) -> None:
     def fail(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
@@ -48,7 +48,7 @@ def test_a_statement_that_gets_no_answer_is_uncertain(session: str, problem: typ
     assert length(session) == 0
 
 
-@pytest.mark.parametrize("problem", [OperationalError, InterfaceError])
+@pytest.mark.parametrize("problem", [OperationalError, InterfaceError, InternalError])
 def test_a_question_outside_a_transaction_that_gets_no_answer_is_uncertain(
     store: None, problem: type[Exception]
 ) -> None:
@@ -103,4 +103,35 @@ def test_a_server_that_ends_the_connection_under_a_call_is_uncertain(session: st
         transaction.perform(session, ended)
     connection.close()
 
+    assert length(session) == 0
+
+
+def test_a_listener_that_fails_does_not_touch_a_commit_that_stands(
+    session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+
+    def broken(units: Sequence[Unit]) -> None:
+        raise TypeError("a hint that went wrong")
+
+    def listening(units: Sequence[Unit]) -> None:
+        heard.extend(unit.session_id for unit in units)
+
+    monkeypatch.setattr(transaction, "listeners", [broken, listening])
+    transaction.perform(session, note)
+
+    assert length(session) == 1
+    assert heard == [session]
+
+
+@pytest.mark.engine("postgresql")
+def test_a_database_that_takes_no_writes_is_uncertain_not_broken(session: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+    try:
+        with pytest.raises(PersistenceUncertain):
+            transaction.perform(session, note)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SET default_transaction_read_only = off")
     assert length(session) == 0
