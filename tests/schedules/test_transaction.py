@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError, connection
 
 from schedules import live, transaction
 from schedules.locked import Unit
@@ -33,7 +33,7 @@ def length(session_id: str) -> int:
     return log.last_seq(header) + 1
 
 
-@pytest.mark.parametrize("problem", [OperationalError, InterfaceError])
+@pytest.mark.parametrize("problem", [OperationalError, InterfaceError, InternalError])
 @pytest.mark.parametrize("statement", ["FROM schedules_session ", "INSERT INTO schedules_sessionevent"])
 def test_a_statement_that_gets_no_answer_is_uncertain(session: str, problem: type[Exception], statement: str) -> None:
     def fail(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
@@ -48,7 +48,7 @@ def test_a_statement_that_gets_no_answer_is_uncertain(session: str, problem: typ
     assert length(session) == 0
 
 
-@pytest.mark.parametrize("problem", [OperationalError, InterfaceError])
+@pytest.mark.parametrize("problem", [OperationalError, InterfaceError, InternalError])
 def test_a_question_outside_a_transaction_that_gets_no_answer_is_uncertain(
     store: None, problem: type[Exception]
 ) -> None:
