@@ -75,6 +75,12 @@ def test_a_transaction_on_postgresql_that_does_nothing_ends(store: None) -> None
 
 
 @on_postgresql
+def test_each_statement_on_postgresql_sees_what_was_committed_before_it(store: None) -> None:
+    ((source,),) = rows.fetch("SELECT source FROM pg_settings WHERE name = 'default_transaction_isolation'", [])
+    assert (shown("transaction_isolation"), source) == ("read committed", "client")
+
+
+@on_postgresql
 def test_a_commit_on_postgresql_is_as_durable_as_the_server_makes_it(store: None) -> None:
     ((source,),) = rows.fetch("SELECT source FROM pg_settings WHERE name = 'synchronous_commit'", [])
     # Whoever runs the server may choose; neither the connection nor anything that was ever run on it does.

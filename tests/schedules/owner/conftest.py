@@ -14,7 +14,7 @@ from tests.conftest import HandClock
 from tests.schedules.owner.sessions import Session
 
 # More than any test here needs: an owner that turns in a circle fails at once, and says so.
-MOST_STEPS = 200
+MOST_STEPS = 300
 
 
 @pytest.fixture(autouse=True)
