@@ -79,6 +79,10 @@ UNKNOWN_HOST = Situation(
     code="invalid_request", message="The server does not answer to this host name; see ALLOWED_HOSTS."
 )
 CUT_SHORT = Situation(code="invalid_json", message="The body broke off before its end; send it again.")
+CODING = Situation(
+    code="invalid_request", message="The only Transfer-Encoding taken is chunked; send the body without any other."
+)
+TOO_SLOW = Situation(code="invalid_request", message="The body did not come in time; send it again, at once.")
 INTERNAL = Situation(
     code="internal_error",
     message="Something went wrong inside the server. Try again later; its log says what it was.",
