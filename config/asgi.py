@@ -1,4 +1,4 @@
-"""The ASGI application: the event loop waits for clients and events; threads of Django do the rest."""
+"""The ASGI application: the event loop waits for clients, events and probes; threads of Django do the rest."""
 
 import os
 from typing import Any
@@ -10,7 +10,8 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 wsgi: Any = get_wsgi_application()
 
-from schedules import wake  # noqa: E402  Django is set up by the line above
+from config.health import Probes  # noqa: E402  Django is set up by the line above
+from schedules import wake  # noqa: E402
 from schedules.api.asgi import Application, Receive, Scope, Send  # noqa: E402
 from schedules.api.bodies import Bodies  # noqa: E402
 from schedules.api.longpoll import LongPolls  # noqa: E402
@@ -26,7 +27,7 @@ hub = wake.Hub()
 
 # Without a bound of the queue a worker is done when its answer is made, however slowly the client reads it.
 _plain: Any = WSGIMiddleware(wsgi, workers=WORKERS, send_queue_size=0)
-_http: Application = Bodies(LongPolls(_plain, hub))
+_http: Application = Probes(Bodies(LongPolls(_plain, hub)))
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
