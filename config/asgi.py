@@ -21,6 +21,7 @@ from schedules.api.longpoll import LongPolls  # noqa: E402
 WORKERS = 10
 
 _ASCII = bytes(range(33, 127)).decode()
+_NUL = rb"\000"
 
 #: Wakes the long polls of this process; closed, it ends them.
 hub = wake.Hub()
@@ -44,11 +45,16 @@ def _tidied(scope: Scope) -> Scope:
         return scope
     return {
         **scope,
-        # WSGI writes "-" and "_" alike, so an underscore could pose as another header.
-        "headers": [(name, value) for name, value in scope["headers"] if b"_" not in name],
+        "headers": [pair for pair in scope["headers"] if not _misleads(*pair)],
         # a2wsgi breaks at bytes that are not ASCII.
         "query_string": quote_from_bytes(scope["query_string"], safe=_ASCII).encode(),
     }
+
+
+def _misleads(name: bytes, value: bytes) -> bool:
+    # WSGI writes "-" and "_" alike, so an underscore could pose as another header. A quoted cookie can spell U+0000,
+    # with which PostgreSQL refuses to look for a browser's session.
+    return b"_" in name or (name == b"cookie" and _NUL in value)
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

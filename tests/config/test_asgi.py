@@ -1,6 +1,7 @@
 """The application as the server calls it: no client holds a worker, whatever it sends or leaves unread."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -57,3 +58,15 @@ def test_a_body_in_parts_reaches_its_view() -> None:
     call = Call("POST", "/admin/login/", {"Transfer-Encoding": "chunked", **FORM}, [b"username=a&", b"password=b"])
     asyncio.run(call.of(asgi.application))
     assert call.status == 403  # it was read as a form, which lacks the CSRF token
+
+
+def ask(path: str, **headers: str) -> Any:
+    return asyncio.run(Call("GET", path, headers).of(asgi.application))
+
+
+@pytest.mark.parametrize("name", ["sessionid", "csrftoken", "other"])
+def test_a_cookie_that_hides_a_nul_is_nobodys(name: str) -> None:
+    cookie = f'a=b; {name}="abcdefgh\\000"'
+    answer = ask("/sessions", Cookie=cookie)
+    assert (answer.status, answer.body["code"]) == (401, "unauthenticated")
+    assert ask("/admin/", Cookie=cookie).status == 302
