@@ -155,8 +155,11 @@ class _Eye:
             finally:
                 connection.close()
         # A number that SQLite changes whenever another connection commits: a look without reading anything.
-        before, self._version = self._version, rows.fetch("PRAGMA data_version", [])[0][0]
-        return _last_seqs(unseen if self._version == before else session_ids)
+        version = rows.fetch("PRAGMA data_version", [])[0][0]
+        found = _last_seqs(unseen if version == self._version else session_ids)
+        # Not before the rows are read: a look that failed has seen nothing yet.
+        self._version = version
+        return found
 
 
 def _last_seqs(session_ids: Sequence[str]) -> dict[str, int]:

@@ -195,6 +195,26 @@ def test_a_look_that_fails_does_not_end_the_looking(
     assert caplog.text.count("could not look") == 2
 
 
+def test_what_a_failed_look_did_not_see_the_next_one_does(
+    session: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eye = wake._Eye()
+    before = eye.look([session[0]], [])
+    elsewhere = threading.Thread(target=note, args=[session])
+    elsewhere.start()
+    elsewhere.join()
+
+    def gone(*_: object) -> None:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(wake, "_last_seqs", gone)
+        with pytest.raises(OperationalError):
+            eye.look([session[0]], [])
+    after = eye.look([session[0]], [])
+    assert after[session[0]] > before[session[0]]
+
+
 def test_closing_the_hub_wakes_everybody_for_good(session: tuple[str, str]) -> None:
     async def waiting(hub: wake.Hub) -> None:
         async with hub.watch(session[0]) as watcher:
