@@ -26,10 +26,30 @@ _AFTER_AN_ERROR_SECONDS = 1.0
 _AT_ONCE = 500
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What the hub knows of a session whose log has grown.
+
+    last: the last seq of the log; -1 where it is empty.
+    waiting: how many follow-ups wait.
+    lease_id: of the lease that was taken last, if nobody gave it back.
+    """
+
+    last: int = -1
+    waiting: int = 0
+    lease_id: str | None = None
+
+
+def anything(sight: Sight) -> bool:
+    """What a watcher wants who is to see every event."""
+    return True
+
+
 class Watcher:
     """One who waits for a session. A wake that comes before the wait ends the next one."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Callable[[Sight], bool]) -> None:
+        self.wanted = wanted
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
@@ -49,9 +69,9 @@ class Watcher:
 
 @dataclass(slots=True, kw_only=True)
 class _Watched:
-    """A session that somebody waits for. ``seen`` is the last seq known of its log; None before the first look."""
+    """A session that somebody waits for. ``seen`` is None before the first look."""
 
-    seen: int | None = None
+    seen: Sight | None = None
     watchers: set[Watcher] = field(default_factory=set)
 
 
@@ -65,9 +85,12 @@ class Hub:
         self._looking: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
-    async def watch(self, session_id: str) -> AsyncIterator[Watcher]:
-        """A watcher of the session while the block runs. Enter it *before* reading the session: no change is missed."""
-        watcher = Watcher()
+    async def watch(self, session_id: str, wanted: Callable[[Sight], bool] = anything) -> AsyncIterator[Watcher]:
+        """A watcher of the session while the block runs, woken when its log has grown to what is ``wanted``.
+
+        Enter it *before* reading the session: no change is missed.
+        """
+        watcher = Watcher(wanted)
         if self.closing:
             watcher.wake()
         watched = self._watched.setdefault(session_id, _Watched())
@@ -100,21 +123,26 @@ class Hub:
     def _committed(self, units: Sequence[Unit]) -> None:
         """A commit of this process, told by the thread that made it."""
         grown = {
-            unit.session_id: unit.projection.folded_through
+            unit.session_id: Sight(
+                last=unit.projection.folded_through,
+                waiting=unit.projection.waiting,
+                lease_id=None if unit.lease is None else unit.lease.lease_id,
+            )
             for unit in units
             if unit.appended and unit.session_id in self._watched
         }
         if grown and self._loop is not None:
             _call(self._loop, self._note, grown)
 
-    def _note(self, last_seqs: Mapping[str, int]) -> None:
-        for session_id, last in last_seqs.items():
+    def _note(self, sights: Mapping[str, Sight]) -> None:
+        for session_id, sight in sights.items():
             watched = self._watched.get(session_id)
-            # A first look wakes too: whatever was written since the watch began is in it.
-            if watched is not None and (watched.seen is None or last > watched.seen):
-                watched.seen = last
+            # A first look counts as growth: whatever was written since the watch began is in it.
+            if watched is not None and (watched.seen is None or sight.last > watched.seen.last):
+                watched.seen = sight
                 for watcher in watched.watchers:
-                    watcher.wake()
+                    if watcher.wanted(sight):
+                        watcher.wake()
 
     async def _look_while_watched(self) -> None:
         loop = asyncio.get_running_loop()
@@ -147,30 +175,32 @@ class _Eye:
     def __init__(self) -> None:
         self._version: int | None = None
 
-    def look(self, session_ids: Sequence[str], unseen: Sequence[str]) -> dict[str, int]:
-        """The last seq of each of these sessions, or of the unseen ones alone where nothing was written since."""
+    def look(self, session_ids: Sequence[str], unseen: Sequence[str]) -> dict[str, Sight]:
+        """Each of these sessions, or the unseen ones alone where nothing was written since."""
         if connection.vendor != "sqlite":
             try:
-                return _last_seqs(session_ids)
+                return _sights(session_ids)
             finally:
                 connection.close()
         # A number that SQLite changes whenever another connection commits: a look without reading anything.
-        before, self._version = self._version, rows.fetch("PRAGMA data_version", [])[0][0]
-        return _last_seqs(unseen if self._version == before else session_ids)
+        version = rows.fetch("PRAGMA data_version", [])[0][0]
+        found = _sights(unseen if version == self._version else session_ids)
+        # Not before the rows are read: a look that failed has seen nothing yet.
+        self._version = version
+        return found
 
 
-def _last_seqs(session_ids: Sequence[str]) -> dict[str, int]:
-    last_seqs = dict.fromkeys(session_ids, -1)
+def _sights(session_ids: Sequence[str]) -> dict[str, Sight]:
+    sights = dict.fromkeys(session_ids, Sight())
     for start in range(0, len(session_ids), _AT_ONCE):
         some = session_ids[start : start + _AT_ONCE]
-        last_seqs.update(
-            rows.fetch(
-                "SELECT session_id, folded_through FROM schedules_sessionstate "
-                f"WHERE session_id IN ({log.marks(some)})",
-                some,
-            )
+        found = rows.fetch(
+            "SELECT st.session_id, st.folded_through, st.waiting, l.lease_id FROM schedules_sessionstate st "
+            f"LEFT JOIN schedules_lease l ON l.session_id = st.session_id WHERE st.session_id IN ({log.marks(some)})",
+            some,
         )
-    return last_seqs
+        sights.update({row[0]: Sight(last=row[1], waiting=row[2], lease_id=row[3]) for row in found})
+    return sights
 
 
 def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: object) -> None:

@@ -28,12 +28,20 @@ _LONGEST_EMPTY_PAGE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Poll:
-    """A request to wait for a session's follow-ups. ``asked`` is the same request without the wait."""
+    """A request to wait for a session's follow-ups.
+
+    asked: the same request without the wait.
+    lease_id: of the lease that each asking renews, if it carries one.
+    """
 
     session_id: str
     seconds: int
     asked: Scope
-    renews: bool
+    lease_id: str | None
+
+    def wants(self, sight: wake.Sight) -> bool:
+        """Whether to ask now: something waits, or the lease that the poll carries is another's by now."""
+        return sight.waiting > 0 or self.lease_id not in (None, sight.lease_id)
 
 
 class LongPolls:
@@ -48,7 +56,7 @@ class LongPolls:
         if poll is None:
             await self._inner(scope, receive, send)
             return
-        async with self._hub.watch(poll.session_id) as watcher:
+        async with self._hub.watch(poll.session_id, poll.wants) as watcher:
             gone = asyncio.create_task(_gone(receive))
             gone.add_done_callback(lambda _: watcher.wake())
             try:
@@ -63,7 +71,7 @@ class LongPolls:
         loop = asyncio.get_running_loop()
         end = loop.time() + poll.seconds
         longest = float(poll.seconds)
-        renewing = poll.renews
+        renewing = poll.lease_id is not None
         while not gone.done():
             answer = await self._ask(poll)
             left = end - loop.time()
@@ -104,7 +112,7 @@ def _poll(scope: Scope) -> _Poll | None:
         session_id=path[1],
         seconds=int(waits[-1]),
         asked={**scope, "headers": headers, "query_string": scope["query_string"] + b"&wait=0"},
-        renews=any(name == _LEASE for name, _ in headers),
+        lease_id=next((value.decode("latin-1") for name, value in headers if name == _LEASE), None),
     )
 
 

@@ -15,6 +15,7 @@ from schedules import live, transaction, turns, wake
 from schedules.projection import rows
 from schedules.sessions import log
 from tests.conftest import HandClock
+from tests.schedules.api.host import plant
 
 PATIENCE = 5.0
 
@@ -107,6 +108,65 @@ def test_another_session_wakes_nobody(session: tuple[str, str], user: User, cloc
     run(waiting)
 
 
+def queue_elsewhere(session: tuple[str, str]) -> None:
+    """Queue a follow-up past this process's listeners."""
+    heard, transaction.listeners[:] = list(transaction.listeners), []
+    try:
+        queue(session)
+    finally:
+        transaction.listeners[:] = heard
+
+
+def queue(session: tuple[str, str]) -> None:
+    """Queue a follow-up, as the owner does."""
+    try:
+        plant(session[0], "followup/queued", {"followupId": "f", "kind": "prompt", "reminders": [], "text": "x"})
+    finally:
+        connections.close_all()
+
+
+@pytest.mark.parametrize("queued", [queue, queue_elsewhere])
+def test_who_waits_for_follow_ups_is_woken_by_nothing_else(
+    session: tuple[str, str], queued: Callable[[tuple[str, str]], None]
+) -> None:
+    async def waiting(hub: wake.Hub) -> None:
+        async with hub.watch(session[0], lambda sight: sight.waiting > 0) as watcher, hub.watch(session[0]) as every:
+            await seen(every)
+            await asyncio.to_thread(note, session)
+            await seen(every)
+            await asyncio.to_thread(note_elsewhere, session)
+            await seen(every)
+            assert not await watcher.changed(0.01)
+            await asyncio.to_thread(queued, session)
+            assert await watcher.changed(PATIENCE)
+
+    run(waiting)
+
+
+def test_the_hub_sees_whose_lease_it_is(session: tuple[str, str]) -> None:
+    sights: list[str | None] = []
+
+    def kept(sight: wake.Sight) -> bool:
+        sights.append(sight.lease_id)
+        return True
+
+    def close(act: Callable[[], object]) -> None:
+        try:
+            act()
+        finally:
+            connections.close_all()
+
+    async def waiting(hub: wake.Hub) -> None:
+        async with hub.watch(session[0], kept) as watcher:
+            await seen(watcher)
+            await asyncio.to_thread(close, lambda: live.close(*session))
+            await seen(watcher)
+
+    run(waiting)
+
+    assert sights == [session[1], None]
+
+
 def test_everybody_who_waits_for_a_session_is_woken(session: tuple[str, str]) -> None:
     async def one(hub: wake.Hub, ready: asyncio.Semaphore) -> bool:
         async with hub.watch(session[0]) as watcher:
@@ -178,7 +238,7 @@ def test_a_look_that_fails_does_not_end_the_looking(
     failures = [OperationalError("gone"), ValueError("odd")]
     look = wake._Eye.look
 
-    def broken(eye: wake._Eye, *arguments: Any) -> dict[str, int]:
+    def broken(eye: wake._Eye, *arguments: Any) -> dict[str, wake.Sight]:
         if failures:
             raise failures.pop()
         return look(eye, *arguments)
@@ -193,6 +253,26 @@ def test_a_look_that_fails_does_not_end_the_looking(
     with caplog.at_level(logging.WARNING):
         run(waiting)
     assert caplog.text.count("could not look") == 2
+
+
+def test_what_a_failed_look_did_not_see_the_next_one_does(
+    session: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eye = wake._Eye()
+    before = eye.look([session[0]], [])
+    elsewhere = threading.Thread(target=note, args=[session])
+    elsewhere.start()
+    elsewhere.join()
+
+    def gone(*_: object) -> None:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(wake, "_sights", gone)
+        with pytest.raises(OperationalError):
+            eye.look([session[0]], [])
+    after = eye.look([session[0]], [])
+    assert after[session[0]].last > before[session[0]].last
 
 
 def test_closing_the_hub_wakes_everybody_for_good(session: tuple[str, str]) -> None:
