@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
 from schedules import idempotency, locked, turnstile
 from schedules.idempotency import Once
@@ -61,7 +61,8 @@ def asking() -> Iterator[None]:
     """Turn a database that cannot be reached into PersistenceUncertain."""
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
+    except (OperationalError, InterfaceError, InternalError) as error:
+        # PostgreSQL calls a transaction that it ended for idling, and a server that became a standby, internal.
         logger.warning("the database did not answer: %s", type(error).__name__, exc_info=error)
         raise PersistenceUncertain from error
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core import exceptions as django_errors
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.views import defaults
 from rest_framework import exceptions as rest_errors
@@ -92,7 +92,7 @@ def _refusal(exc: Exception) -> Refusal:
     match exc:
         case Refusal():
             return exc
-        case OperationalError() | InterfaceError():
+        case OperationalError() | InterfaceError() | InternalError():
             return PersistenceUncertain()
         case Http404() | rest_errors.NotFound():
             return NOT_FOUND
