@@ -1,5 +1,6 @@
-"""Real processes of ``manage.py``, started and stopped as an operator does."""
+"""Real processes of ``manage.py``, started and stopped as an operator does, and of the tests' own jobs."""
 
+import json
 import os
 import re
 import signal
@@ -25,6 +26,8 @@ T = TypeVar("T")
 class Process:
     """One running command; its output is kept as it comes."""
 
+    program: tuple[str, ...] = ("manage.py",)
+
     def __init__(self, *arguments: str, database: str, folder: Path = ROOT, **environment: str) -> None:
         inherited = {
             name: value
@@ -32,7 +35,7 @@ class Process:
             if not name.startswith(("WAKEFUL_", "DJANGO_", "SECRET_KEY"))
         }
         self._process = subprocess.Popen(
-            [sys.executable, "manage.py", *arguments],
+            [sys.executable, *self.program, *arguments],
             cwd=folder,
             env={**inherited, "DATABASE_URL": database, **environment},
             stdin=subprocess.DEVNULL,
@@ -98,6 +101,35 @@ class Process:
     def _read(self, stream: Any, lines: list[str]) -> None:
         with stream:
             lines.extend(iter(stream.readline, ""))
+
+
+class Worker(Process):
+    """One of the jobs of ``tests.acceptance.workers``. It begins at :meth:`go`."""
+
+    program = ("-m", "tests.acceptance.workers")
+
+    def __init__(self, job: str, *arguments: object, database: str, clock: Path | None = None) -> None:
+        clocks = {} if clock is None else {"WORKER_CLOCK": str(clock)}
+        options: dict[str, Any] = {"SECRET_KEY": "acceptance", **clocks}
+        super().__init__(job, json.dumps(arguments), database=database, **options)
+
+    def go(self) -> Self:
+        """Let it begin."""
+        self.says("ready")
+        self.send(signal.SIGUSR1)
+        return self
+
+    def value(self) -> Any:
+        """What the job gave back, when it has ended."""
+        code = self.wait()
+        assert code == 0, self.errors
+        return json.loads(self.output.splitlines()[-1])
+
+
+def work(job: str, *arguments: object, database: str, clock: Path | None = None) -> Any:
+    """Do a job in a process of its own; what it gave back. ``clock`` is a file: how far ahead its clock is, in ms."""
+    with Worker(job, *arguments, database=database, clock=clock) as worker:
+        return worker.go().value()
 
 
 class Server(Process):

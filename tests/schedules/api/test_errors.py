@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core import exceptions as django_errors
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, UnreadablePostError
 from django.test import RequestFactory
 from django.urls import path
@@ -70,6 +70,7 @@ def test_every_code_has_a_status() -> None:
         (UnreadablePostError(), 400, "invalid_json"),
         (OperationalError("no route to 10.0.0.7"), 503, "persistence_uncertain"),
         (InterfaceError("connection already closed"), 503, "persistence_uncertain"),
+        (InternalError("cannot execute INSERT in a read-only transaction"), 503, "persistence_uncertain"),
         (rest_errors.APIException(), 500, "internal_error"),
         (ValueError("SELECT 1"), 500, "internal_error"),
     ],
