@@ -4,8 +4,9 @@ What a model can get wrong comes back as a value with a code and a message to ac
 such session, not live, a lost lease, a conflicting key) is raised as a Refusal.
 """
 
+import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -72,13 +73,11 @@ def list_(session_id: str, arguments: Json, *, lease_id: str | None = None) -> A
 
 def delete(session_id: str, arguments: Json, *, lease_id: str | None = None, once: Once | None = None) -> Answer:
     """``schedule_delete``: whether the reminder was there to delete."""
-    known: dict[str, Json] = {}
 
     def call() -> Json:
         if (answer := transaction.replayed(session_id, once)) is not None:
             return answer
         schedule_id = rules.parse_delete(arguments)
-        known["id"] = schedule_id
 
         def action(unit: Unit) -> Json:
             _ready(unit)
@@ -89,7 +88,22 @@ def delete(session_id: str, arguments: Json, *, lease_id: str | None = None, onc
 
         return transaction.perform(session_id, action, lease_id=lease_id, once=once)
 
-    return _answer("delete", call, known)
+    return _answer("delete", call, named("delete", arguments))
+
+
+def named(operation: str, arguments: Json) -> dict[str, Json]:
+    """What the arguments alone tell of the reminder that a call is about: the ``id`` of one to delete."""
+    if operation == "delete":
+        with contextlib.suppress(errors.ScheduleError):
+            return {"id": rules.parse_delete(arguments)}
+    return {}
+
+
+def uncertain(operation: str, known: Mapping[str, Json]) -> Answer:
+    """The answer where the database did not confirm the call; ``known`` is what is known of its reminder."""
+    situation = errors.UNCERTAIN
+    value: dict[str, Json] = {"code": situation.code, "message": situation.message, "operation": operation}
+    return Answer(value={**value, **known}, code=situation.code)
 
 
 def _ready(unit: Unit) -> None:
@@ -105,13 +119,7 @@ def _answer(operation: str, call: Callable[[], Json], known: dict[str, Json]) ->
     except errors.ScheduleError as error:
         return Answer(value={"code": error.code, "message": error.message}, code=error.code)
     except PersistenceUncertain:
-        situation = errors.UNCERTAIN
-        value: dict[str, Json] = {
-            "code": situation.code,
-            "message": situation.message,
-            "operation": operation,
-        }
-        return Answer(value=value | known, code=situation.code)
+        return uncertain(operation, known)
     except Refusal:
         raise
     except Exception:

@@ -108,10 +108,19 @@ def handle(exc: Exception, context: Mapping[str, Any]) -> Response:
         status = exc.status_code  # REST framework itself adds the Allow header to every answer
     if wait := getattr(exc, "wait", None):  # REST framework's Throttled
         headers["Retry-After"] = str(math.ceil(wait))
-    if status >= 500:
+    # An outage was logged where it was met.
+    if status >= 500 and not isinstance(exc, PersistenceUncertain):
         request = context.get("request")
-        logger.error("%s %s", *((request.method, request.path) if request else ("?", "?")), exc_info=exc)
-    return Response(body(refusal.code, refusal.message, refusal.fields), status=status, headers=headers)
+        # A path may hold line breaks, and so pose as lines of the log.
+        logger.error("%s %r", *((request.method, request.path) if request else ("?", "?")), exc_info=exc)
+    answer = Response(body(refusal.code, refusal.message, refusal.fields), status=status, headers=headers)
+    return logged(answer)
+
+
+def logged(answer: Response) -> Response:
+    """The same answer, about which Django logs nothing: whoever met the failure has, and knew the cause."""
+    answer._has_been_logged = True  # type: ignore[attr-defined]
+    return answer
 
 
 def _refusal(exc: Exception) -> Refusal:

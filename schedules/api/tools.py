@@ -8,6 +8,8 @@ from schedules import tools
 from schedules.api import base, describe, errors, paging, shapes
 from schedules.domain import catalogue, toolbox
 from schedules.domain import errors as domain_errors
+from schedules.sessions.errors import Refusal
+from schedules.sessions.lossless import Json
 
 _TAG = "tools"
 _REFUSALS = [*domain_errors.CODES, "session_not_live", "lease_lost"]
@@ -26,6 +28,20 @@ def _outputs(name: str) -> shapes.Schema:
 
 class Tools(base.SessionView):
     """``/sessions/{id}/tools/...``: the arguments are the body, the canonical value is the answer."""
+
+    def handle_exception(self, exc: Exception) -> Response:
+        answer = super().handle_exception(exc)
+        if answer.status_code == errors.STATUS[domain_errors.UNCERTAIN.code] and self.action in shapes.TOOLS:
+            # The database was lost before the tool was called: on the way to the caller or to the session.
+            operation = self.action.removeprefix("schedule_")
+            answer.data = tools.uncertain(operation, self._known(operation)).value
+        return answer
+
+    def _known(self, operation: str) -> dict[str, Json]:
+        try:
+            return tools.named(operation, self.request.data)
+        except Refusal:
+            return {}
 
     @describe.call(
         "Call schedule_create",
@@ -84,4 +100,4 @@ class Catalogues(ViewSet):
 
 
 def _response(answer: tools.Answer) -> Response:
-    return Response(answer.value, status=200 if answer.code is None else errors.STATUS[answer.code])
+    return errors.logged(Response(answer.value, status=200 if answer.code is None else errors.STATUS[answer.code]))

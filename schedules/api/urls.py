@@ -5,7 +5,8 @@ from django.urls import URLPattern, path, re_path
 from schedules.api import describe, sessions, tools, turns
 
 _SESSION = rf"^sessions/(?P<session_id>{describe.SESSION_ID})"
-_TURN = _SESSION + r"/turns/(?P<number>[0-9]{1,15})"
+# An imported turn may have the last safe integer for its number, and those after it have longer ones.
+_TURN = _SESSION + r"/turns/(?P<number>[0-9]{1,19})"
 
 
 def _turn(view: type[turns.Turns], action: str, name: str) -> URLPattern:

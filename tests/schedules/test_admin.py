@@ -1,5 +1,7 @@
 """The audit: every list and page opens, nothing can be changed, and no input is an unexpected error."""
 
+import html
+import re
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -174,6 +176,29 @@ def test_secrets_are_not_shown(visitor: Client) -> None:
         shown = visitor.get(address).content.decode()
         assert lease.lease_id not in shown
         assert token.digest not in shown
+
+
+@pytest.mark.usefixtures("full")
+def test_no_lookup_tells_what_is_hidden(visitor: Client) -> None:
+    lease, token = models.Lease.objects.get(), models.Token.objects.get()
+    for name, lookup, secret in (
+        ("lease", "lease_id", lease.lease_id),
+        ("token", "digest", token.digest),
+        ("token", "user__password", token.user.password),
+        ("session", "lease__lease_id", lease.lease_id),
+        ("sessionevent", "data", ""),
+    ):
+        for by in ("", "__exact", "__startswith", "__in", "__gt"):
+            answer = visitor.get(changelist(name), {f"{lookup}{by}": secret[:1]})
+            assert (answer.status_code, answer.get("Location")) == (302, changelist(name)), (name, lookup, by)
+
+
+@pytest.mark.usefixtures("full")
+def test_every_link_that_a_list_offers_opens(visitor: Client) -> None:
+    for name in NAMES:
+        shown = visitor.get(changelist(name)).content.decode()
+        for query in set(re.findall(r'href="(\?[^"]+)"', shown)):
+            assert visitor.get(changelist(name) + html.unescape(query)).status_code == 200, (name, query)
 
 
 def test_a_list_asks_the_same_few_queries_however_many_rows_it_has(

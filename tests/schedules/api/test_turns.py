@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from schedules import exchange
 from schedules.domain import timecontext
 from schedules.sessions import lossless
 from tests.conftest import START, Client, HandClock
@@ -93,7 +94,7 @@ def test_an_ended_turn_is_not_open(one: Host) -> None:
     assert refusal(one.hold("/turns/1/messages", message="x")) == (409, "turn_not_open")
 
 
-@pytest.mark.parametrize("number", ["x", "-1", "1.0", "9" * 16, "٣", ""])
+@pytest.mark.parametrize("number", ["x", "-1", "1.0", "9" * 20, "٣", ""])
 def test_what_is_no_turns_number_is_no_address(one: Host, number: str) -> None:
     one.say()
     assert refusal(one.hold(f"/turns/{number}/end", outcome="completed")) == (404, "not_found")
@@ -226,3 +227,20 @@ def test_a_message_is_text(one: Host) -> None:
         assert refusal(one.hold("/turns/1/messages", message=message)) == (400, "invalid_request")
         if message is not None:
             assert refusal(one.end(1, message=message)) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("number", [10**15, 2**53 - 1])
+def test_after_an_imported_turn_of_any_number_the_next_can_be_ended(
+    user: User, api: Api, clock: HandClock, number: int
+) -> None:
+    header = {"type": "session", "version": 0, "id": "old", "createdAt": START, "delegationDepth": 0}
+    start = {"type": "turn/start", "seq": 0, "time": START, "data": {"turn": number, "source": "user"}}
+    exchange.import_log([lossless.dumps(line).encode() for line in (header, start)], owner_id=user.pk)
+    old = Host(api(user), "old", "")
+    old.open()
+    begun = old.say()
+    assert begun.json()["turn"] == number + 1
+    assert old.hold(f"/turns/{number + 1}/messages", message="and").status_code == 201
+    assert old.end(number + 1).json()["turn"] == number + 1
+    assert refusal(old.end(10**18)) == (409, "turn_not_open")
+    assert refusal(old.end(10**19)) == (404, "not_found")
