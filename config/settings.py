@@ -126,7 +126,10 @@ def database(url: str) -> dict[str, Any]:
             init_command="PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA foreign_keys=ON;",
         )
     elif engine == "django.db.backends.postgresql":
-        settings["CONN_MAX_AGE"] = 0
+        # The server's threads are few and last, so each keeps a connection, proven anew at every request's start: a
+        # server that restarted costs no call, and one that refuses is told of at once. A pool would let calls queue
+        # for a connection as long as they may wait at all, and go on refusing them for minutes after an outage.
+        settings["CONN_MAX_AGE"] = 600
         settings["CONN_HEALTH_CHECKS"] = True
         for option, value in {
             "connect_timeout": 5,
@@ -136,7 +139,6 @@ def database(url: str) -> dict[str, Any]:
             "tcp_user_timeout": 20_000,
             "application_name": "wakeful",
             "options": f"-c lock_timeout={LOCK_SECONDS}s -c idle_in_transaction_session_timeout=60s",
-            "pool": {"min_size": 0, "max_size": 24, "timeout": LOCK_SECONDS},
         }.items():
             options.setdefault(option, value)
     return settings

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from django.db import connection
+from django.db import connection, connections
 
 from schedules import transaction
 from schedules.locked import Unit
@@ -137,23 +137,30 @@ class Hub:
                     pause = _AFTER_AN_ERROR_SECONDS
         finally:
             transaction.listeners.remove(self._committed)
-            thread.submit(connection.close)
+            # Looked up where it runs: `connection.close` would be this thread's.
+            thread.submit(connections.close_all)
             thread.shutdown(wait=False)
 
 
 class _Eye:
-    """Sees what other processes wrote. Use it from one thread, which keeps its connection on SQLite alone."""
+    """Sees what other processes wrote. Use it from one thread, which keeps its connection."""
 
     def __init__(self) -> None:
         self._version: int | None = None
 
     def look(self, session_ids: Sequence[str], unseen: Sequence[str]) -> dict[str, int]:
         """The last seq of each of these sessions, or of the unseen ones alone where nothing was written since."""
+        try:
+            return self._look(session_ids, unseen)
+        except Exception:
+            # The connection may be gone, and with it what its numbers meant: the next look reads everything.
+            connection.close()
+            self._version = None
+            raise
+
+    def _look(self, session_ids: Sequence[str], unseen: Sequence[str]) -> dict[str, int]:
         if connection.vendor != "sqlite":
-            try:
-                return _last_seqs(session_ids)
-            finally:
-                connection.close()
+            return _last_seqs(session_ids)
         # A number that SQLite changes whenever another connection commits: a look without reading anything.
         before, self._version = self._version, rows.fetch("PRAGMA data_version", [])[0][0]
         return _last_seqs(unseen if self._version == before else session_ids)
