@@ -4,6 +4,7 @@ What a model can get wrong comes back as a value with a code and a message to ac
 such session, not live, a lost lease, a conflicting key) is raised as a Refusal.
 """
 
+import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,13 +73,12 @@ def list_(session_id: str, arguments: Json, *, lease_id: str | None = None) -> A
 
 def delete(session_id: str, arguments: Json, *, lease_id: str | None = None, once: Once | None = None) -> Answer:
     """``schedule_delete``: whether the reminder was there to delete."""
-    known: dict[str, Json] = {}
+    known = _named(arguments)
 
     def call() -> Json:
         if (answer := transaction.replayed(session_id, once)) is not None:
             return answer
         schedule_id = rules.parse_delete(arguments)
-        known["id"] = schedule_id
 
         def action(unit: Unit) -> Json:
             _ready(unit)
@@ -90,6 +90,18 @@ def delete(session_id: str, arguments: Json, *, lease_id: str | None = None, onc
         return transaction.perform(session_id, action, lease_id=lease_id, once=once)
 
     return _answer("delete", call, known)
+
+
+def uncertain(operation: str, arguments: Json) -> Answer:
+    """The answer of ``create``, ``list`` or ``delete`` where the database was gone before the tool could be called."""
+    return _uncertain(operation, _named(arguments) if operation == "delete" else {})
+
+
+def _named(arguments: Json) -> dict[str, Json]:
+    """The id of the reminder that a call of ``schedule_delete`` is about; empty where it names none."""
+    with contextlib.suppress(errors.ScheduleError):
+        return {"id": rules.parse_delete(arguments)}
+    return {}
 
 
 def _ready(unit: Unit) -> None:
@@ -105,13 +117,7 @@ def _answer(operation: str, call: Callable[[], Json], known: dict[str, Json]) ->
     except errors.ScheduleError as error:
         return Answer(value={"code": error.code, "message": error.message}, code=error.code)
     except PersistenceUncertain:
-        situation = errors.UNCERTAIN
-        value: dict[str, Json] = {
-            "code": situation.code,
-            "message": situation.message,
-            "operation": operation,
-        }
-        return Answer(value=value | known, code=situation.code)
+        return _uncertain(operation, known)
     except Refusal:
         raise
     except Exception:
@@ -121,3 +127,9 @@ def _answer(operation: str, call: Callable[[], Json], known: dict[str, Json]) ->
             value={"code": errors.INTERNAL.code, "message": errors.INTERNAL.message},
             code=errors.INTERNAL.code,
         )
+
+
+def _uncertain(operation: str, known: dict[str, Json]) -> Answer:
+    situation = errors.UNCERTAIN
+    value: dict[str, Json] = {"code": situation.code, "message": situation.message, "operation": operation}
+    return Answer(value=value | known, code=situation.code)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
 from schedules import idempotency, locked
 from schedules.idempotency import Once
@@ -27,6 +27,10 @@ logger = logging.getLogger(__name__)
 _writer = threading.Lock()
 
 _GIVE_UP_AFTER = 3
+
+#: What Django raises where the database cannot be asked or confirms nothing. An InternalError is its own fault, or a
+#: transaction that it ended or never let write: one idle for too long, or a standby after a failover.
+UNANSWERED = (OperationalError, InterfaceError, InternalError)
 
 #: Called after each commit with what it changed, in the committing thread: hints for the owner and for long polls.
 listeners: list[Callable[[Sequence[Unit]], None]] = []
@@ -66,7 +70,7 @@ def asking() -> Iterator[None]:
     """Turn a database that cannot be reached into PersistenceUncertain."""
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
+    except UNANSWERED as error:
         logger.warning("the database did not answer: %s", type(error).__name__, exc_info=error)
         raise PersistenceUncertain from error
 
@@ -122,9 +126,9 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
         except Exception as error:
             logger.exception("session %s: nothing was written", session_id)
             failed.append(session_id)
-            # One session can be poisoned; when several in a row get no answer, it is the database that is gone.
+            # One session can be poisoned; when all or several in a row get no answer, it is the database that is gone.
             unanswered = unanswered + 1 if isinstance(error, PersistenceUncertain) else 0
-            if unanswered == _GIVE_UP_AFTER:
+            if unanswered == min(_GIVE_UP_AFTER, len(session_ids)):
                 raise
         else:
             unanswered = 0

@@ -6,17 +6,18 @@ exception, SQL or a path; those go to the log.
 
 import logging
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
 from django.core import exceptions as django_errors
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.views import defaults
 from rest_framework import exceptions as rest_errors
 from rest_framework.response import Response
 
+from schedules import transaction
 from schedules.api import json
 from schedules.domain.errors import ScheduleError
 from schedules.sessions import lossless
@@ -59,6 +60,7 @@ FORBIDDEN = Refusal("forbidden", "You may not do this: it needs a permission tha
 BAD_REQUEST = Refusal("invalid_request", "The server does not take this request as it stands.")
 UNKNOWN_HOST = Refusal("invalid_request", "The server does not answer to this host name; see ALLOWED_HOSTS.")
 CUT_SHORT = Refusal("invalid_json", "The body broke off before its end; send it again.")
+_UNANSWERED_PAGE = "<!doctype html><title>Unavailable</title><h1>The database does not answer</h1><p>Try again later."
 INTERNAL = Refusal(
     "internal_error", "Something went wrong inside the server. Try again later; its log says what it was."
 )
@@ -89,11 +91,11 @@ def handle(exc: Exception, context: Mapping[str, Any]) -> Response:
 
 
 def _refusal(exc: Exception) -> Refusal:
+    if isinstance(exc, transaction.UNANSWERED):
+        return PersistenceUncertain()
     match exc:
         case Refusal():
             return exc
-        case OperationalError() | InterfaceError():
-            return PersistenceUncertain()
         case Http404() | rest_errors.NotFound():
             return NOT_FOUND
         case django_errors.PermissionDenied():
@@ -151,10 +153,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """``handler500`` of the project; Django has logged the trace."""
+    """``handler500`` of the project; Django has logged the trace. 503 where it is the database that is gone."""
+    unanswered = isinstance(sys.exception(), transaction.UNANSWERED)
     if _is_admin(request):
-        return defaults.server_error(request)
-    return _plain(INTERNAL)
+        return HttpResponse(_UNANSWERED_PAGE, status=503) if unanswered else defaults.server_error(request)
+    return _plain(PersistenceUncertain() if unanswered else INTERNAL)
 
 
 def _is_admin(request: HttpRequest) -> bool:

@@ -8,6 +8,8 @@ from schedules import tools
 from schedules.api import base, describe, errors, paging, shapes
 from schedules.domain import catalogue, toolbox
 from schedules.domain import errors as domain_errors
+from schedules.sessions.errors import Refusal
+from schedules.sessions.lossless import Json
 
 _TAG = "tools"
 _REFUSALS = [*domain_errors.CODES, "session_not_live", "lease_lost"]
@@ -67,6 +69,20 @@ class Tools(base.SessionView):
         self.writable(request, session_id)
         once = base.once_of(request, "schedule_delete", request.data)
         return _response(tools.delete(session_id, request.data, lease_id=base.lease_of(request), once=once))
+
+    def handle_exception(self, exc: Exception) -> Response:
+        answer = super().handle_exception(exc)
+        if answer.status_code == 503 and self.action:
+            # Not even the caller's rights could be asked: that too is told in the tool's own words.
+            return _response(tools.uncertain(self.action.removeprefix("schedule_"), self._arguments()))
+        return answer
+
+    def _arguments(self) -> Json:
+        try:
+            arguments: Json = self.request.data
+        except Refusal:
+            return None
+        return arguments
 
 
 class Catalogues(ViewSet):
