@@ -16,7 +16,7 @@ class Heart:
     def __init__(self, owner_id: str) -> None:
         self._id = owner_id
         self._started_at: int | None = None
-        self._beat_at = 0
+        self._beat_at: int | None = None
         self._admitted = 0
         self._failed = 0
         self._lag_ms = 0
@@ -29,9 +29,10 @@ class Heart:
 
     def beat(self, now: int) -> None:
         """Write the row if it is time, at ``now`` in epoch milliseconds."""
-        if self._started_at is not None and 0 <= now - self._beat_at < BEAT_SECONDS * 1000:
+        if self._beat_at is not None and 0 <= now - self._beat_at < BEAT_SECONDS * 1000:
             return
-        set_back = self._started_at is None or now < self._beat_at
+        # Whether this is the first beat is known only when one is written: an attempt that failed shortened nothing.
+        set_back = self._beat_at is None or now < self._beat_at
         if self._started_at is None:
             self._started_at = now
         with transaction.barrier():
