@@ -3,6 +3,7 @@
 Two processes may start at once: whatever is made is made once, and both agree on it.
 """
 
+import contextlib
 import os
 import secrets
 import sqlite3
@@ -48,7 +49,12 @@ def keep_secret_key() -> None:
 
 def _create(path: Path, text: str) -> None:
     """Write a new file that only we may read. Nobody ever sees it half written, and the first to write it wins."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}-")
+    try:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}-")
+    except OSError as error:
+        raise CommandError(
+            f"{path} cannot be made: {error.strerror}. Set SECRET_KEY, or make the folder writable."
+        ) from None
     try:
         with os.fdopen(descriptor, "w") as file:
             file.write(f"{text}\n")
@@ -87,7 +93,10 @@ def require_migrated() -> None:
 
 
 def migrate() -> None:
-    """Bring the database up to date."""
+    """Bring the database up to date. A new SQLite file is for its owner's eyes alone: it holds conversations."""
+    if connection.vendor == "sqlite":
+        with contextlib.suppress(OSError):
+            os.close(os.open(str(connection.settings_dict["NAME"]), os.O_CREAT, 0o600))
     with _alone():
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):

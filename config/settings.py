@@ -1,5 +1,6 @@
 """Every setting, read from the environment (or ``.env`` beside ``manage.py``), each with a default that works."""
 
+import contextlib
 import secrets
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,7 @@ WAKEFUL_LOG_FORMAT = env.str("WAKEFUL_LOG_FORMAT", default="text")
 
 INSTALLED_APPS = [
     "schedules.apps.SchedulesConfig",
+    "routines.apps.RoutinesConfig",
     "config.apps.WakefulConfig",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -110,6 +112,12 @@ TEMPLATES = [
 # How long a writer waits for its turn before it answers `persistence_uncertain`.
 LOCK_SECONDS = 20
 
+# For every connection to PostgreSQL: waits are bounded, and each statement sees what was committed before it.
+POSTGRESQL_SESSION = (
+    f"-c lock_timeout={LOCK_SECONDS}s -c idle_in_transaction_session_timeout=60s "
+    "-c default_transaction_isolation=read\\ committed"
+)
+
 
 def database(url: str) -> dict[str, Any]:
     """Django's settings for a database URL: durable commits, bounded waits, on SQLite and PostgreSQL."""
@@ -117,9 +125,11 @@ def database(url: str) -> dict[str, Any]:
     options: dict[str, Any] = settings.setdefault("OPTIONS", {})
     engine = settings.get("ENGINE", "")
     if engine == "django.db.backends.sqlite3":
+        # Each thread keeps its own: opening one costs as much as a call.
+        settings["CONN_MAX_AGE"] = None
         name = str(settings["NAME"])
         # A relative name would follow the current directory: two folders, two databases.
-        settings["NAME"] = name if name == ":memory:" else str(BASE_DIR / name)
+        settings["NAME"] = str(BASE_DIR / name)
         options.update(
             transaction_mode="IMMEDIATE",
             timeout=LOCK_SECONDS,
@@ -131,6 +141,8 @@ def database(url: str) -> dict[str, Any]:
         # for a connection as long as they may wait at all, and go on refusing them for minutes after an outage.
         settings["CONN_MAX_AGE"] = 600
         settings["CONN_HEALTH_CHECKS"] = True
+        # What the URL sets comes last and wins.
+        options["options"] = f"{POSTGRESQL_SESSION} {options.get('options', '')}".strip()
         for option, value in {
             "connect_timeout": 5,
             "keepalives_idle": 10,
@@ -138,13 +150,27 @@ def database(url: str) -> dict[str, Any]:
             "keepalives_count": 3,
             "tcp_user_timeout": 20_000,
             "application_name": "wakeful",
-            "options": f"-c lock_timeout={LOCK_SECONDS}s -c idle_in_transaction_session_timeout=60s",
         }.items():
             options.setdefault(option, value)
     return settings
 
 
-DATABASES = {"default": database(env.str("DATABASE_URL", default="sqlite:///wakeful.sqlite3"))}
+def database_of_environment() -> dict[str, Any]:
+    """The database of ``DATABASE_URL``; the default one where that cannot be read."""
+    default = "sqlite:///wakeful.sqlite3"
+    url = env.str("DATABASE_URL", default=default)
+    found = {}
+    if url.partition(":")[0] in ("sqlite", "postgres", "postgresql"):
+        with contextlib.suppress(ValueError, environ.ImproperlyConfigured):
+            found = database(url)
+    # A database in memory would be another one in each thread.
+    if not found.get("NAME") or ":memory:" in str(found["NAME"]):
+        UNREADABLE["DATABASE_URL"] = f"{default} or postgres://USER:PASSWORD@HOST:5432/NAME"
+        return database(default)
+    return found
+
+
+DATABASES = {"default": database_of_environment()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [

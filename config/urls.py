@@ -21,5 +21,6 @@ urlpatterns = [
     path("docs", SpectacularSwaggerView.as_view(url_name="schema", metadata_class=None), name="docs"),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
+    path("", include("routines.api.urls")),
     path("", include("schedules.api.urls")),
 ]

@@ -21,6 +21,7 @@ _PROMPT_SHOWN = 80
 
 admin.site.site_header = admin.site.site_title = "Wakeful"
 admin.site.index_title = "What the schedules hold"
+admin.site.site_url = "/docs"
 
 
 @admin.display(description="session", ordering="session_id")

@@ -77,6 +77,13 @@ class ReadOnlyAdmin(_ModelAdmin):
     list_max_show_all = 0
     show_facets = admin.ShowFacets.NEVER
 
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        # Who may log in to the admin is an operator, and may read.
+        return True
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return True
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 

@@ -18,7 +18,6 @@ RANGES: tuple[tuple[str, float, float, str], ...] = (
     ("WAKEFUL_PORT", 1, 65_535, "a port's number"),
 )
 LOG_FORMATS = ("text", "json")
-ENGINES = ("django.db.backends.sqlite3", "django.db.backends.postgresql")
 
 Apps = Sequence[AppConfig] | None
 
@@ -53,16 +52,6 @@ def log_format(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
         return []
     hint = f"Set WAKEFUL_LOG_FORMAT to {' or '.join(LOG_FORMATS)}."
     return [checks.Error(f"WAKEFUL_LOG_FORMAT is {settings.WAKEFUL_LOG_FORMAT!r}.", hint=hint, id="wakeful.E002")]
-
-
-@checks.register("wakeful")
-def database_engine(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
-    """E003: a database whose locks and guards Wakeful does not know."""
-    engine = settings.DATABASES["default"].get("ENGINE", "")
-    if engine in ENGINES:
-        return []
-    hint = "Set DATABASE_URL to sqlite:///wakeful.sqlite3 or to postgres://USER:PASSWORD@HOST:5432/NAME."
-    return [checks.Error(f"The database engine {engine!r} is not supported.", hint=hint, id="wakeful.E003")]
 
 
 @checks.register("wakeful", deploy=True)

@@ -61,7 +61,9 @@ class Horizon:
             for entry in map(projection.schedules.entries.get, projection.changed_entries)
             if entry is not None
         ]
-        return any(self._armed_at is None or target < self._armed_at for target in targets)
+        # Read once: the owner's thread may write it meanwhile.
+        armed_at = self._armed_at
+        return any(armed_at is None or target < armed_at for target in targets)
 
     def _stale(self, now: int) -> bool:
         if self._asked_at is None or connection.vendor != "sqlite":

@@ -34,8 +34,8 @@ def create(made: log.Header, opening: Opening | None = None) -> dict[str, Json]:
     """
     units: list[Unit] = []
     with transaction.barrier():
-        claim_quota(made.owner_id)
         _insert(made)
+        claim_quota(made.owner_id)
         lease: dict[str, Json] = {}
         if opening is not None:
             units = locked.take([made.id])

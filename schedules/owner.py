@@ -37,6 +37,7 @@ class Drive:
     admitted: follow-ups queued.
     expired: leases ended.
     failed: sessions whose part failed; each is tried again later, on its own.
+    locked: sessions that another holds; they are looked at again soon.
     more: whether there is more to do at once.
     wait: seconds to wait before the next step.
     """
@@ -44,6 +45,7 @@ class Drive:
     admitted: int = 0
     expired: int = 0
     failed: int = 0
+    locked: int = 0
     more: bool = False
     wait: float
 
@@ -62,6 +64,8 @@ class Owner:
 
     def run(self) -> None:
         """Drive until stopped; the step under way is finished. A database that does not answer is asked again."""
+        # What an earlier run knew of SQLite's versions belonged to a connection that is closed.
+        self._horizon = horizon.Horizon()
         transaction.listeners.append(self._committed)
         unanswered = 0
         try:
@@ -78,7 +82,8 @@ class Owner:
                     self._horizon = horizon.Horizon()
                 if wait:
                     self._alarm.wait(wait)
-            self.leave()
+            if not unanswered:
+                self.leave()
         finally:
             transaction.listeners.remove(self._committed)
             connection.close()
@@ -100,17 +105,23 @@ class Owner:
         self._alarm.ring()
 
     def drive_all(self) -> Drive:
-        """Repeat the step until nothing more is due now; what was done in all. Waits only for locked sessions."""
+        """Repeat the step until nothing more is due now; what was done in all.
+
+        Waits only for locked sessions, no longer than a call waits for a lock; those left are counted as ``locked``.
+        """
         total = Drive(wait=0)
+        looks = round(settings.LOCK_SECONDS / LOCKED_SECONDS)
         while True:
             drive = self.drive_once()
             total = Drive(
                 admitted=total.admitted + drive.admitted,
                 expired=total.expired + drive.expired,
                 failed=total.failed + drive.failed,
+                locked=drive.locked,
                 wait=drive.wait,
             )
-            if not drive.more or self._stopping:
+            looks = looks - 1 if drive.locked and not drive.admitted else looks
+            if not drive.more or self._stopping or not looks:
                 return total
             self._alarm.wait(drive.wait)
 
@@ -131,10 +142,11 @@ class Owner:
         queued = self._step(found, _admit)
         failed = [*ended.failed, *queued.failed]
         self._note_retries([*lapsed, *found], failed, now)
-        admitted = sum(1 for unit in queued.done if _queued(unit))
+        admitted = _wrote(queued, events.FOLLOWUP_QUEUED)
+        expired = _wrote(ended, events.SESSION_CLOSED) + _wrote(queued, events.SESSION_CLOSED)
         self._heart.count(admitted=admitted, failed=len(failed), lag_ms=self._horizon.lag(now))
         full = max(len(page), len(lapsed)) >= settings.WAKEFUL_BATCH_SESSIONS
-        locked = bool(ended.skipped or queued.skipped)
+        locked = len(ended.skipped) + len(queued.skipped)
         if full:
             wait = 0.0
         else:
@@ -142,7 +154,14 @@ class Owner:
                 now = clock.sample()
                 self._horizon.look(now)
             wait = min(self._horizon.wait(now), LOCKED_SECONDS if locked else horizon.POLL_SECONDS)
-        return Drive(admitted=admitted, expired=len(ended.done), failed=len(failed), more=full or locked, wait=wait)
+        return Drive(
+            admitted=admitted,
+            expired=expired,
+            failed=len(failed),
+            locked=locked,
+            more=full or locked > 0,
+            wait=wait,
+        )
 
     def _step(self, session_ids: Sequence[str], action: Callable[[Sequence[Unit]], list[Unit]]) -> Batch:
         if not session_ids:
@@ -195,8 +214,9 @@ class Owner:
             self._alarm.ring()
 
 
-def _queued(unit: Unit) -> bool:
-    return any(event.type == events.FOLLOWUP_QUEUED for event in unit.appended)
+def _wrote(batch: Batch, kind: str) -> int:
+    """In how many sessions an event of this type was written."""
+    return sum(1 for unit in batch.done if any(event.type == kind for event in unit.appended))
 
 
 def _expire(units: Sequence[Unit]) -> list[Unit]:

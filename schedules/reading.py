@@ -34,6 +34,7 @@ _FROM_STATE = (
     "next_due",
     "turn",
     "turn_seq",
+    "corrupt_seq",
 )
 _BESIDE = (
     f"l.holder, l.seconds, l.expires_at, {', '.join(f'st.{name}' for name in _FROM_STATE)} "
@@ -158,6 +159,7 @@ class _Row:
             "metadata": lossless.loads_trusted(header.metadata),
             "owner": usernames.get(header.owner_id),
             "live": self.live(now),
+            "corrupt": state.get("corrupt_seq") is not None,
             "lease": self._lease(now),
             "counts": {
                 "events": header.seed_length if through is None else through + 1,

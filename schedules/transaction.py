@@ -6,25 +6,21 @@ lock at one sample of the clock, and appends to it. Whatever it raises undoes ev
 """
 
 import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
-from schedules import idempotency, locked
+from schedules import idempotency, locked, turnstile
 from schedules.idempotency import Once
 from schedules.locked import Unit
+from schedules.projection import rows
 from schedules.sessions import lossless
 from schedules.sessions.errors import PersistenceUncertain, Refusal
 
 logger = logging.getLogger(__name__)
-
-# SQLite lets one writer in at a time and makes the others poll. Queueing the threads of a process here first keeps
-# their worst wait short.
-_writer = threading.Lock()
 
 _GIVE_UP_AFTER = 3
 
@@ -71,28 +67,34 @@ def asking() -> Iterator[None]:
     try:
         yield
     except UNANSWERED as error:
-        logger.warning("the database did not answer: %s", type(error).__name__, exc_info=error)
+        logger.warning("the database did not answer: %s: %s", type(error).__name__, " ".join(str(error).split()))
+        # Perhaps only this connection cannot: one that SQLite opened while the file was read-only never writes again.
+        if not connection.in_atomic_block:
+            connection.close()
         raise PersistenceUncertain from error
 
 
 @contextmanager
 def barrier() -> Iterator[None]:
     """A durable transaction: when the block ends without an error, what it wrote has been confirmed as committed."""
-    waits = connection.vendor == "sqlite"
-    if waits and not _writer.acquire(timeout=settings.LOCK_SECONDS):
-        raise PersistenceUncertain
-    try:
+    with ExitStack() as turn:
+        if connection.vendor == "sqlite":
+            try:
+                turn.enter_context(turnstile.turn(str(connection.settings_dict["NAME"]), settings.LOCK_SECONDS))
+            except OSError as error:
+                logger.warning("no turn to write: %s", error or type(error).__name__)
+                raise PersistenceUncertain from error
         with asking(), transaction.atomic(durable=True):
             yield
-    finally:
-        if waits:
-            _writer.release()
 
 
 def announce(units: Sequence[Unit]) -> None:
-    """Tell this process's listeners of a commit."""
-    for listener in listeners:
-        listener(units)
+    """Tell this process's listeners of a commit. They give hints: none of their faults may look like the commit's."""
+    for listener in tuple(listeners):
+        try:
+            listener(units)
+        except Exception:
+            logger.exception("a listener failed after a commit, which stands")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,7 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
     try:
         return _together(session_ids, action)
     except Exception as error:
-        if len(session_ids) == 1 and isinstance(error, PersistenceUncertain):
+        if isinstance(error, PersistenceUncertain) and (len(session_ids) == 1 or not _reachable()):
             raise
         logger.warning("a commit for %d sessions failed; trying each by itself", len(session_ids), exc_info=True)
     done: list[Unit] = []
@@ -136,6 +138,15 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
             skipped += one.skipped
             failed += one.failed
     return Batch(done=done, skipped=skipped, failed=failed)
+
+
+def _reachable() -> bool:
+    try:
+        with asking():
+            rows.fetch("SELECT 1", [])
+    except PersistenceUncertain:
+        return False
+    return True
 
 
 def _together(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], list[Unit]]) -> Batch:

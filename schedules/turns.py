@@ -138,11 +138,6 @@ def discard(session_id: str, followup_id: str, lease_id: str, *, header_lease: s
     return transaction.perform(session_id, action, lease_id=header_lease)
 
 
-def open_turn(session_id: str, turn: inbox.OpenTurn, now: int) -> Json:
-    """The open turn, as the call that began it answered."""
-    return describe(_turn_events(session_id, turn), now)
-
-
 def describe(turn_events: Iterable[Event], now: int) -> dict[str, Json]:
     """A turn from its start and its user messages: what its calls answer."""
     described: dict[str, Json] = {}

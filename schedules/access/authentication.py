@@ -23,14 +23,10 @@ class BearerAuthentication(BaseAuthentication):
         match = _BEARER.fullmatch(header.strip(" "))
         if match is None:
             raise exceptions.AuthenticationFailed("Send the header as: Authorization: Bearer <token>.")
-        token = (
-            models.Token.objects.select_related("user")
-            .filter(digest=models.digest(match[1]), revoked_at=None, user__is_active=True)
-            .first()
-        )
-        if token is None:
+        found = models.find(match[1])
+        if found is None:
             raise exceptions.AuthenticationFailed("This token opens nothing: it is unknown, or was revoked.")
-        return token.user, token
+        return found
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"

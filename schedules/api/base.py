@@ -44,7 +44,7 @@ class SessionView(ViewSet):
     def _header(self, request: Request, session_id: str) -> log.Header:
         header = log.header(session_id)
         if header is None or (header.owner_id != request.user.pk and isinstance(request.auth, Token)):
-            raise errors.NOT_FOUND
+            raise errors.NOT_FOUND.refusal()
         return header
 
     def _own(self, request: Request, header: log.Header) -> None:

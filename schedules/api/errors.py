@@ -8,6 +8,7 @@ import logging
 import math
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -21,7 +22,7 @@ from schedules import transaction
 from schedules.api import json
 from schedules.domain.errors import ScheduleError
 from schedules.sessions import lossless
-from schedules.sessions.errors import PersistenceUncertain, Refusal
+from schedules.sessions.errors import Code, PersistenceUncertain, Refusal
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ STATUS = {
     "not_future": 400,
     "time_out_of_range": 400,
     "frequency_too_high": 400,
+    "routine_invalid": 400,
     "unauthenticated": 401,
     "forbidden": 403,
     "not_found": 404,
@@ -55,14 +57,38 @@ STATUS = {
     "persistence_uncertain": 503,
 }
 
-NOT_FOUND = Refusal("not_found", "There is nothing here, or it is not yours.")
-FORBIDDEN = Refusal("forbidden", "You may not do this: it needs a permission that you lack.")
-BAD_REQUEST = Refusal("invalid_request", "The server does not take this request as it stands.")
-UNKNOWN_HOST = Refusal("invalid_request", "The server does not answer to this host name; see ALLOWED_HOSTS.")
-CUT_SHORT = Refusal("invalid_json", "The body broke off before its end; send it again.")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """One thing that is refused in many places.
+
+    code: the public code it has.
+    message: what the caller is told, word for word.
+    """
+
+    code: Code
+    message: str
+
+    def refusal(self) -> Refusal:
+        """A fresh exception: one that is raised again and again holds on to all requests that it ever went through."""
+        return Refusal(self.code, self.message)
+
+
+NOT_FOUND = Situation(code="not_found", message="There is nothing here, or it is not yours.")
+FORBIDDEN = Situation(code="forbidden", message="You may not do this: it needs a permission that you lack.")
+BAD_REQUEST = Situation(code="invalid_request", message="The server does not take this request as it stands.")
+UNKNOWN_HOST = Situation(
+    code="invalid_request", message="The server does not answer to this host name; see ALLOWED_HOSTS."
+)
+CUT_SHORT = Situation(code="invalid_json", message="The body broke off before its end; send it again.")
+CODING = Situation(
+    code="invalid_request", message="The only Transfer-Encoding taken is chunked; send the body without any other."
+)
+TOO_SLOW = Situation(code="invalid_request", message="The body did not come in time; send it again, at once.")
 _UNANSWERED_PAGE = "<!doctype html><title>Unavailable</title><h1>The database does not answer</h1><p>Try again later."
-INTERNAL = Refusal(
-    "internal_error", "Something went wrong inside the server. Try again later; its log says what it was."
+INTERNAL = Situation(
+    code="internal_error",
+    message="Something went wrong inside the server. Try again later; its log says what it was.",
 )
 
 
@@ -97,20 +123,20 @@ def _refusal(exc: Exception) -> Refusal:
         case Refusal():
             return exc
         case Http404() | rest_errors.NotFound():
-            return NOT_FOUND
+            return NOT_FOUND.refusal()
         case django_errors.PermissionDenied():
-            return FORBIDDEN
+            return FORBIDDEN.refusal()
         case django_errors.RequestDataTooBig():
             return json.too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
         case django_errors.DisallowedHost():
-            return UNKNOWN_HOST
+            return UNKNOWN_HOST.refusal()
         case django_errors.SuspiciousOperation() | django_errors.BadRequest():
-            return BAD_REQUEST
+            return BAD_REQUEST.refusal()
         case UnreadablePostError():
-            return CUT_SHORT
+            return CUT_SHORT.refusal()
         case rest_errors.APIException():
             return _from_rest_framework(exc)
-    return INTERNAL
+    return INTERNAL.refusal()
 
 
 def _from_rest_framework(exc: rest_errors.APIException) -> Refusal:
@@ -121,28 +147,28 @@ def _from_rest_framework(exc: rest_errors.APIException) -> Refusal:
             return Refusal("unauthenticated", str(exc.detail))
         case rest_errors.PermissionDenied():
             own_words = exc.detail != rest_errors.PermissionDenied.default_detail
-            return Refusal("forbidden", str(exc.detail)) if own_words else FORBIDDEN
+            return Refusal("forbidden", str(exc.detail)) if own_words else FORBIDDEN.refusal()
         case rest_errors.MethodNotAllowed():
             return Refusal("invalid_request", "This address does not take that method; see the Allow header.")
         case rest_errors.Throttled():
             return Refusal("rate_limited", "Too many requests; wait before you send the next one.")
     if exc.status_code >= 500:
-        return INTERNAL
-    return BAD_REQUEST
+        return INTERNAL.refusal()
+    return BAD_REQUEST.refusal()
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """``handler404`` of the project."""
     if _is_admin(request):
         return defaults.page_not_found(request, exception)
-    return _plain(NOT_FOUND)
+    return _plain(NOT_FOUND.refusal())
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """``handler403`` of the project."""
     if _is_admin(request):
         return defaults.permission_denied(request, exception)
-    return _plain(FORBIDDEN)
+    return _plain(FORBIDDEN.refusal())
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -157,7 +183,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     unanswered = isinstance(sys.exception(), transaction.UNANSWERED)
     if _is_admin(request):
         return HttpResponse(_UNANSWERED_PAGE, status=503) if unanswered else defaults.server_error(request)
-    return _plain(PersistenceUncertain() if unanswered else INTERNAL)
+    return _plain(PersistenceUncertain() if unanswered else INTERNAL.refusal())
 
 
 def _is_admin(request: HttpRequest) -> bool:

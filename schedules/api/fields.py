@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from schedules.domain import instants
 from schedules.sessions import errors, lossless
 
 # How much of a stranger's body an error message repeats.
@@ -120,6 +121,21 @@ class Whole(Field):
     @property
     def shape(self) -> dict[str, Any]:
         return {"type": "integer", "minimum": self.low, "maximum": self.high}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instant(Field):
+    """A date and time with ``Z`` or an offset, in the years 0001 to 9999; used in epoch milliseconds."""
+
+    wanted = "a real date and time with Z or an offset, such as 2030-01-31T09:00:00Z"
+    shape: ClassVar = {"type": "string", "format": "date-time", "example": "2030-01-31T09:00:00Z"}
+
+    def accepts(self, value: object) -> bool:
+        instant = instants.parse_offset(value) if isinstance(value, str) else None
+        return instant is not None and instants.MIN <= instant <= instants.MAX
+
+    def used(self, value: Any) -> int | None:
+        return instants.parse_offset(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

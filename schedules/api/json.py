@@ -3,10 +3,8 @@
 Nothing here may import REST framework's views: they import this module while they are being imported.
 """
 
-import io
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
-from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from django.conf import settings
 from rest_framework.negotiation import BaseContentNegotiation
@@ -75,23 +73,6 @@ class AlwaysJSON(BaseContentNegotiation):
     ) -> tuple[BaseRenderer, str]:
         first = next(iter(renderers))
         return first, first.media_type
-
-
-class ChunkedBodies:
-    """WSGI: gives a body that came in chunks the length without which Django takes it for empty.
-
-    For a server that undoes the chunks but tells no length, as a2wsgi does. Of a body over the limit it reads
-    one byte more than the limit, enough for the parser to refuse it.
-    """
-
-    def __init__(self, application: WSGIApplication) -> None:
-        self.application = application
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked":
-            body = environ["wsgi.input"].read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
-            environ = {**environ, "wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
-        return self.application(environ, start_response)
 
 
 def too_large(limit: int) -> errors.Refusal:

@@ -7,22 +7,15 @@ errors and rendering are those of the plain view. Between two of them the poll h
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import parse_qsl
 
 from django.db import DatabaseError, connection
 
 from schedules import wake
 from schedules.api import describe, turns
+from schedules.api.asgi import Application, Message, Receive, Scope, Send
 from schedules.projection import rows
-
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _PATH = re.compile(rf"/sessions/({describe.SESSION_ID})/followups")
 _SECONDS = re.compile(r"[0-9]{1,16}")

@@ -94,7 +94,8 @@ class Sessions(base.SessionView):
             # A host that gives no name of its own gets one that no other host can take over with.
             opening = live.Opening(holder=body["holder"] or log.new_id(), seconds=body["leaseSeconds"])
         lease = live.create(made, opening)
-        return Response(reading.view(made, now) | lease, status=201)
+        # The clock anew: the lease was taken after the first sample, and must not look cut.
+        return Response(reading.view(made, clock.sample()) | lease, status=201)
 
     @describe.call("Read a session", {200: shapes.SESSION}, tag=_TAG, parameters=[describe.SESSION, describe.LEASE])
     def retrieve(self, request: Request, session_id: str) -> Response:

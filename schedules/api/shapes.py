@@ -107,6 +107,7 @@ _SESSION = {
     "metadata": {"type": "object", "additionalProperties": True},
     "owner": TEXT,
     "live": {"type": "boolean"},
+    "corrupt": {"type": "boolean"},
     "lease": maybe(record({"holder": TEXT, "leaseSeconds": COUNT, "expiresAt": INSTANT})),
     "counts": record({"events": COUNT, "turns": COUNT, "reminders": COUNT, "waiting": COUNT, "exhausted": COUNT}),
 }

@@ -1,4 +1,4 @@
-"""The projection's rows: narrow statements that read the few that a call needs, and bulk ones that write many."""
+"""The projection's rows: narrow statements that read the few that a call needs."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -14,11 +14,13 @@ from schedules.sessions import bulk, lossless
 from schedules.sessions.bulk import NUMBER, TEXT
 from schedules.sessions.events import Event
 
-# A turn's bounds are indexed by themselves, so that a fork at any point of a long log is quick.
-_TURN_BOUNDS = "type IN ('turn/start', 'turn/end')"
+# What makes up turns is indexed by itself, so that a long log or a long turn is quick to ask. SQLite uses such an index
+# only where a query repeats its condition.
+_OF_TURNS = "type IN ('turn/start', 'turn/end', 'user/message')"
 _EVENT = {"session_id": TEXT, "seq": NUMBER, "type": TEXT, "time": NUMBER, "data": TEXT, "extra": TEXT}
+_SELECT = "SELECT seq, type, time, data, extra FROM schedules_sessionevent"
 _CHUNK = 1000
-_TURN_MESSAGES = 10_000
+_TURN_MESSAGES = 10_001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +119,14 @@ def last_seq(of: Header) -> int:
     return of.first_own_seq - 1 if row[0] is None else int(row[0])
 
 
-def read(of: Header, *, after: int = -1, limit: int, types: Sequence[str] = ()) -> list[Event]:
+def read(of: Header, *, after: int = -1, limit: int) -> list[Event]:
     """Up to ``limit`` events with a greater seq than ``after``, in order, a fork's inherited prefix included."""
     events: list[Event] = []
     for segment in _segments(of):
         if segment.high is not None and segment.high <= after + 1:
             continue
         start = max(segment.low, after + 1)
-        events += _own(segment.session_id, start, segment.high, limit - len(events), types)
+        events += _own(segment.session_id, start, segment.high, limit - len(events))
         if len(events) >= limit:
             break
     return events
@@ -139,7 +141,7 @@ def stream(of: Header, *, after: int = -1) -> Iterator[Event]:
 
 def own_stream(session_id: str, start: int) -> Iterator[Event]:
     """The events stored under a session from seq ``start`` on, read in short steps."""
-    while chunk := _own(session_id, start, None, _CHUNK, ()):
+    while chunk := _own(session_id, start, None, _CHUNK):
         yield from chunk
         start = chunk[-1].seq + 1
 
@@ -166,16 +168,20 @@ def own_events(session_id: str, seqs: Sequence[int]) -> dict[int, Event]:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT seq, type, time, data, extra FROM schedules_sessionevent "
-            f"WHERE session_id = %s AND seq IN ({marks(seqs)})",
+            f"{_SELECT} WHERE session_id = %s AND seq IN ({marks(seqs)})",
             [session_id, *seqs],
         )
         return {row[0]: _event(row) for row in cursor.fetchall()}
 
 
 def turn_events(session_id: str, start: int) -> list[Event]:
-    """The start and the user messages of a session's open turn, whose start is the event ``start``."""
-    return _own(session_id, start, None, _TURN_MESSAGES, ("turn/start", "user/message"))
+    """The start and the first 10,000 user messages of a session's open turn, whose start is the event ``start``."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{_SELECT} WHERE session_id = %s AND {_OF_TURNS} AND seq >= %s ORDER BY seq LIMIT %s",
+            [session_id, start, _TURN_MESSAGES],
+        )
+        return [_event(row) for row in cursor.fetchall()]
 
 
 def turn_open_at(of: Header, boundary: int) -> bool:
@@ -187,7 +193,8 @@ def turn_open_at(of: Header, boundary: int) -> bool:
     floor = segment.seed if boundary >= segment.seed else segment.low
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT type FROM schedules_sessionevent WHERE session_id = %s AND {_TURN_BOUNDS} "
+            f"SELECT type FROM schedules_sessionevent WHERE session_id = %s AND {_OF_TURNS} "
+            "AND type <> 'user/message' "
             "AND seq <= %s AND seq >= %s ORDER BY seq DESC LIMIT 1",
             [segment.session_id, boundary, floor],
         )
@@ -255,19 +262,15 @@ def _segments(of: Header) -> list[_Segment]:
     return segments
 
 
-def _own(session_id: str, start: int, end: int | None, limit: int, types: Sequence[str]) -> list[Event]:
+def _own(session_id: str, start: int, end: int | None, limit: int) -> list[Event]:
     clauses = ["session_id = %s", "seq >= %s"]
     values: list[Any] = [session_id, start]
     if end is not None:
         clauses.append("seq < %s")
         values.append(end)
-    if types:
-        clauses.append(f"type IN ({marks(types)})")
-        values.extend(types)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT seq, type, time, data, extra FROM schedules_sessionevent "
-            f"WHERE {' AND '.join(clauses)} ORDER BY seq LIMIT %s",
+            f"{_SELECT} WHERE {' AND '.join(clauses)} ORDER BY seq LIMIT %s",
             [*values, limit],
         )
         return [_event(row) for row in cursor.fetchall()]

@@ -50,11 +50,6 @@ class Session(models.Model):
     def __str__(self) -> str:
         return str(self.id)
 
-    @property
-    def first_own_seq(self) -> int:
-        """The ``seq`` of the first event stored under this session: a fork's inherited ones are its parent's."""
-        return 0 if self.source is None else self.seed_length
-
 
 class SessionEvent(models.Model):
     """One event. The database refuses to change or delete it, and takes none but the next ``seq``."""
@@ -75,8 +70,8 @@ class SessionEvent(models.Model):
         indexes = (
             models.Index(
                 fields=["session", "-seq"],
-                name="event_turn_bounds",
-                condition=Q(type__in=["turn/start", "turn/end"]),
+                name="event_turns",
+                condition=Q(type__in=["turn/start", "turn/end", "user/message"]),
             ),
         )
 

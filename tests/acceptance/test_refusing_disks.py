@@ -1,12 +1,14 @@
 """SQLite on a disk that is full or may only be read: refused calls say so, and all goes on once it can be written."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from config.asgi import WORKERS
 from tests.acceptance import disks
 from tests.acceptance.disks import BOUND_BY_MODES, Disk
 from tests.acceptance.processes import OpenSession, Process, Server, until
@@ -109,31 +111,37 @@ def test_a_full_disk_loses_and_doubles_nothing_and_no_restart_is_needed(disk: Di
         assert server.stop() == 0
 
 
-def test_files_that_may_only_be_read_are_read_and_nothing_more(tmp_path: Path, fresh_database: str) -> None:
-    with Server(database=fresh_database, prefix=BOUND_BY_MODES) as server:
+def test_files_that_may_only_be_read_are_read_and_nothing_is_lost(tmp_path: Path, fresh_database: str) -> None:
+    with Server(database=fresh_database, prefix=BOUND_BY_MODES) as server, ThreadPoolExecutor(20) as callers:
         session = server.open_session()
-        session.remind(3600)
         files = {path.suffix: path for path in tmp_path.glob("fresh.sqlite3*")}
-        calls = {"create": {"prompt": "x", "after_seconds": 900}, "delete": {"id": "schedule-1"}}
+
+        def make(number: int) -> httpx.Response:
+            return tool(server, session, "create", {"prompt": f"{number}", "after_seconds": 900}, f"key {number}")
+
         with disks.read_only(*files.values(), tmp_path):
-            for name, arguments in calls.items():
-                refused = tool(server, session, name, arguments, name)
-                assert uncertain(refused)
-                assert refused.json()["operation"] == name
-            assert uncertain(say(server, session, "hello", "say"))
+            # A thread that had the files open before may still write. Those that open them now cannot.
+            first = list(callers.map(make, range(20)))
+            refused = [answer for answer in first if answer.status_code != 200]
+            assert refused
+            assert all(uncertain(answer) and answer.json()["operation"] == "create" for answer in refused)
             assert reads(server, session) == {200}
-        # A process of its own has neither of them open already.
-        for ending in (".sqlite3-wal", ".sqlite3-shm"):
+        # A process of its own has none of them open already.
+        for ending in (".sqlite3", ".sqlite3-wal", ".sqlite3-shm"):
             with disks.read_only(files[ending]), command(*create(session), database=fresh_database) as other:
                 assert other.wait() == 1
                 assert "persistence_uncertain" in other.errors
 
-        made = tool(server, session, "create", calls["create"], "create")
-        assert made.json()["id"] == "schedule-2"
-        assert tool(server, session, "delete", calls["delete"], "delete").json()["deleted"] is True
-        assert say(server, session, "hello", "say").json()["turn"] == 1
-        types = sound(server, session, fresh_database)
-        assert types == ["session/opened", *["schedule/change"] * 3, "turn/start", "user/message"]
+        def insist(number: int) -> httpx.Response:
+            # A thread that opened them for its reads meanwhile finds out by its first call that writes.
+            return next(answer for answer in (make(number) for _ in range(WORKERS + 1)) if answer.status_code == 200)
+
+        again = list(callers.map(insist, range(20)))
+
+        assert {answer.json()["id"] for answer in again} == {f"schedule-{number}" for number in range(1, 21)}
+        kept = [pair for pair in zip(first, again, strict=True) if pair[0] not in refused]
+        assert all(before.json() == answer.json() for before, answer in kept)
+        assert sound(server, session, fresh_database) == ["session/opened", *["schedule/change"] * 20]
         assert server.stop() == 0
 
 

@@ -1,5 +1,6 @@
 """``serve`` as a newcomer and an operator meet it."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -132,6 +133,11 @@ def test_shutdown_ends_long_polls_with_an_empty_page(fresh_database: str) -> Non
         assert json.loads(answer) == {"results": [], "next": None}
 
 
+def connected(url: str) -> socket.socket:
+    """A connection to a local server."""
+    return socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=PATIENCE)
+
+
 def connections_to(url: str) -> int:
     """How many established connections a local port has, one for each client."""
     port = f"{int(url.rpartition(':')[2]):04X}"
@@ -147,9 +153,35 @@ def test_bodies_in_chunks_and_odd_queries_are_taken(fresh_database: str) -> None
 
         made = server.api.post("/sessions", content=iter(chunks()))
         assert made.json()["id"] == "in-chunks"
-        with socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as raw:
+        with connected(server.url) as raw:
             raw.sendall(b"GET /healthz?caf\xe9=\xff HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert raw.recv(100).split()[1] in (b"200", b"400")
+        assert server.stop() == 0
+
+
+def test_clients_that_send_and_read_nothing_keep_nobody_else_waiting(fresh_database: str) -> None:
+    requests = (
+        b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"POST /admin/login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n",
+        b"GET /static/drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    )
+    with Server("--no-deliver", database=fresh_database) as server, contextlib.ExitStack() as idle:
+        for request in requests * 12:
+            idle.enter_context(connected(server.url)).sendall(request)
+        for path, status in (("/healthz", 200), ("/readyz", 503), ("/tools", 200)):
+            assert server.api.get(path, timeout=5).status_code == status
+        idle.close()
+        assert server.stop() == 0
+
+
+def test_a_coding_that_nobody_undoes_is_refused(fresh_database: str) -> None:
+    with Server("--no-deliver", database=fresh_database) as server:
+        with connected(server.url) as raw:
+            raw.sendall(
+                b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
+                b"2\r\n{}\r\n0\r\n\r\n"
+            )
+            assert raw.recv(100).split()[1] == b"400"
         assert server.stop() == 0
 
 

@@ -207,7 +207,7 @@ def test_the_owner_goes_on_by_itself_and_admits_exactly_once(
 
     proxy.watch()
     run_owner(first_pause)
-    assert statements.count("COMMIT") == 2  # its heartbeat and the admission
+    assert statements.count("COMMIT") == 3  # its heartbeat, the forgetting of old answers, the admission
 
     for cut in range(1, len(statements) + 1):
         hosts = overdue(made, number)

@@ -1,6 +1,8 @@
 """Liveness, readiness, the API's description and its viewer: open to all."""
 
+import asyncio
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,7 +11,9 @@ import pytest
 from django.db import OperationalError, connection
 from django.http import HttpResponse
 
+from config import health
 from schedules.models import OwnerHeartbeat
+from tests.asgi_calls import Call
 from tests.conftest import START, Client, HandClock
 
 
@@ -77,6 +81,64 @@ def test_without_its_database_nothing_is_ready_and_no_address_is_shown(anonymous
         answer = anonymous.get("/readyz")
     assert (answer.status_code, answer.json()["database"]) == (503, "unreachable")
     assert b"10.0.0.7" not in answer.content
+
+
+async def nobody(*_: Any) -> None:
+    raise AssertionError("a probe is answered before it comes here")
+
+
+def probe(*calls: Call) -> list[Call]:
+    """The answers to probes that come together, as a server gives them."""
+
+    async def main() -> list[Call]:
+        probes = health.Probes(nobody)
+        return await asyncio.gather(*(call.of(probes) for call in calls))
+
+    return asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_the_server_answers_as_the_views_do(anonymous: Client, clock: HandClock) -> None:
+    beat(START, lag=120)
+    for path in ("/healthz", "/readyz"):
+        (answer,) = probe(Call("GET", path))
+        shown = anonymous.get(path)
+        assert (answer.status, answer.body) == (shown.status_code, shown.json())
+        assert answer.answered[b"content-type"].decode() == shown["Content-Type"]
+
+
+@pytest.mark.usefixtures("store")
+def test_a_database_that_does_not_answer_delays_no_probe_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    back = threading.Event()
+    asked = []
+
+    def wait() -> health.Health:
+        asked.append(1)
+        back.wait(30)
+        return health.ALIVE
+
+    monkeypatch.setattr(health, "readiness", wait)
+    monkeypatch.setattr(health, "READY_SECONDS", 0.05)
+
+    async def main() -> None:
+        probes = health.Probes(nobody)
+        ready = [asyncio.create_task(Call("GET", "/readyz").of(probes)) for _ in range(30)]
+        await asyncio.sleep(0)
+        try:
+            assert (await Call("GET", "/healthz").of(probes)).status == 200
+            answers = await asyncio.gather(*ready)
+        finally:
+            back.set()
+        assert [(answer.status, answer.body["database"]) for answer in answers] == [(503, "unreachable")] * 30
+        assert len(asked) == 1
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_balancer_may_probe_with_head(anonymous: Client, clock: HandClock, path: str) -> None:
+    beat(START)
+    assert anonymous.head(path).status_code == 200
+    assert [answer.status for answer in probe(Call("HEAD", path))] == [200]
 
 
 @pytest.mark.parametrize("address", ["/healthz", "/readyz", "/schema", "/docs"])

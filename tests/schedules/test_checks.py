@@ -59,11 +59,6 @@ def test_what_could_not_be_read_is_explained(settings: Settings) -> None:
     assert message.hint == "Set WAKEFUL_PORT to a whole number such as 8000, or unset it."
 
 
-def test_another_database_engine_is_refused(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.mysql")
-    assert "postgres://" in str(found()["wakeful.E003"].hint)
-
-
 def test_a_secret_key_from_nowhere_is_a_warning_in_deployment_alone(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

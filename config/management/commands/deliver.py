@@ -40,13 +40,13 @@ class Command(BaseCommand):
                 owner.leave()
         except PersistenceUncertain:
             raise CommandError("The database did not answer. What is due stays so; run this again.") from None
-        counts = {"admitted": done.admitted, "expired": done.expired, "failed": done.failed}
+        counts = {"admitted": done.admitted, "expired": done.expired, "failed": done.failed, "locked": done.locked}
         if as_json:
             self.stdout.write(json.dumps(counts))
         else:
             self.stdout.write(
                 f"Follow-ups queued: {done.admitted}. Leases ended: {done.expired}. "
-                f"Sessions that failed: {done.failed}."
+                f"Sessions that failed: {done.failed}; that others held locked: {done.locked}."
             )
         if done.failed:
             raise CommandError(f"{done.failed} sessions failed; the log says why. Their reminders stay active.")

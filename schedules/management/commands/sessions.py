@@ -83,10 +83,13 @@ class Command(Subcommands):
             raise CommandError(f"{line(file)}, {fault}", returncode=FAILED) from None
         except OSError as problem:
             raise CommandError(f"{line(file)} cannot be read: {problem.strerror}.", returncode=FAILED) from None
+        shown = reading.view(made, clock.sample())
         if options["json"]:
-            self.say(reading.view(made, clock.sample()))
+            self.say(shown)
         else:
             self.stdout.write(f"Imported the session {made.id}.")
+        if shown["corrupt"]:
+            self.stderr.write("Its schedule/change events do not fold: it is kept as it is, and has no reminders.")
 
     def _export(self, *, session: str, file: str, **options: Any) -> None:
         lines = exchange.export_log(header(session))

@@ -105,7 +105,7 @@ def force(session_id: str, kind: str, data: str, time: int = 0) -> None:
 def refusal(answer: Any) -> tuple[int, str]:
     """The status and the code of an error, proven to have an error's shape."""
     body = answer.json()
-    assert {"code", "message"} <= body.keys() <= {"code", "message", "fields", "operation", "id"}, body
+    assert {"code", "message"} <= body.keys() <= {"code", "message", "fields", "operation", "id", "errors"}, body
     assert isinstance(body["message"], str)
     assert body["message"]
     assert answer["Content-Type"] == "application/json"

@@ -1,11 +1,15 @@
 """From what went wrong to an HTTP answer."""
 
+import gc
 import json
 import logging
+from collections.abc import Callable
 from typing import get_args
 
 import pytest
+from django.contrib.auth.models import User
 from django.core import exceptions as django_errors
+from django.core.handlers.wsgi import WSGIRequest
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, UnreadablePostError
 from django.test import RequestFactory
@@ -148,3 +152,17 @@ def test_in_the_admin_failures_are_pages() -> None:
 def test_a_foreign_host_name_is_refused_in_json(anonymous: Client) -> None:
     answer = anonymous.get("/schema", HTTP_HOST="evil.example")
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.urls("config.urls")
+def test_a_refused_request_is_forgotten(user: User, api: Callable[[User], Client]) -> None:
+    client = api(user)
+
+    def kept_by(calls: int) -> int:
+        for _ in range(calls):
+            assert client.get("/sessions/none").status_code == 404
+            assert client.get("/no/such/thing").status_code == 404
+        gc.collect()
+        return sum(isinstance(thing, WSGIRequest) for thing in gc.get_objects())
+
+    assert kept_by(1) == kept_by(5)

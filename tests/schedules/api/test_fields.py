@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from schedules.api.fields import Anything, Body, Object, Switch, Text, Whole
+from schedules.api.fields import Anything, Body, Instant, Object, Switch, Text, Whole
 from schedules.sessions.errors import Refusal
 
 BODY = Body(
@@ -117,3 +117,11 @@ def test_a_body_describes_itself_in_json_schema() -> None:
         "additionalProperties": False,
         "required": ["leaseId"],
     }
+
+
+def test_an_instant_is_read_in_any_offset() -> None:
+    body = Body(after=Instant())
+    for text in ("1970-01-01T01:00:00.5+01:00", "1970-01-01T00:00:00.500Z"):
+        assert body.read({"after": text}) == {"after": 500}
+    assert body.read({"after": None}) == {"after": None}
+    assert "Z or an offset" in refused({"after": "1970-01-01T00:00:00"}, body)["after"]

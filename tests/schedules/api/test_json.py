@@ -2,9 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterable
 from typing import Any
-from wsgiref.types import StartResponse, WSGIEnvironment
 
 import pytest
 from django.conf import settings
@@ -15,7 +13,7 @@ from rest_framework.decorators import api_view, authentication_classes, permissi
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from schedules.api.json import ChunkedBodies, StrictJSONParser
+from schedules.api.json import StrictJSONParser
 from schedules.sessions.errors import Refusal
 from tests.conftest import Client
 
@@ -123,31 +121,6 @@ def test_a_body_that_is_longer_than_declared_is_not_read_past_the_limit() -> Non
         StrictJSONParser().parse(stream)
     assert refused.value.code == "too_large"
     assert stream.tell() == LIMIT + 1
-
-
-@pytest.mark.parametrize("size", [2, LIMIT, LIMIT + 1, LIMIT * 3])
-def test_a_body_in_chunks_is_read_up_to_the_same_limit(size: int) -> None:
-    stream = io.BytesIO(b'"' + b"a" * (size - 2) + b'"')
-    environ = {"REQUEST_METHOD": "POST", "HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": stream}
-
-    def application(measured: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        assert int(measured["CONTENT_LENGTH"]) == min(size, LIMIT + 1)
-        return [StrictJSONParser().parse(measured["wsgi.input"]).encode()]
-
-    def answer() -> bytes:
-        return b"".join(ChunkedBodies(application)(environ, start_response))
-
-    if size <= LIMIT:
-        assert answer() == b"a" * (size - 2)
-    else:
-        with pytest.raises(Refusal, match="over the limit"):
-            answer()
-    assert stream.tell() == min(size, LIMIT + 1)
-
-
-def start_response(*_: Any) -> Callable[[bytes], object]:
-    """Nobody listens."""
-    return bytes
 
 
 def test_only_an_answer_without_content_is_empty() -> None:

@@ -21,6 +21,20 @@ NOT_SWITCH: tuple[Any, ...] = ("true", "", 0, 1, [], {})
 NOT_OBJECT: tuple[Any, ...] = ("", 7, True, [], [{}], "\ud800")
 NOT_LEASE = (None, "", "x" * 129, *NOT_KEPT_TEXT)
 NOT_ID = ("", "x" * 129, "a/b", "é", *NOT_KEPT_TEXT)
+NOT_INSTANT = (
+    "",
+    "now",
+    "2026-12-01",
+    "2026-12-01T00:00:00",
+    "2026-W01-1",
+    "20260101T000000Z",
+    "2026-02-30T00:00:00Z",
+    "2026-12-01T00:00:00Z\n",
+    "٢٠٢٦-12-01T00:00:00Z",
+    "0001-01-01T00:00:00+01:00",
+    "9999-12-31T23:59:59-01:00",
+    *NOT_KEPT_TEXT,
+)
 NOT_ZONE = ("", "CET", "UTC\n", *NOT_KEPT_TEXT)
 
 LEASE = "the lease"  # stands for the leaseId of the session
@@ -129,6 +143,17 @@ CALLS = (
         {"every_seconds": NOT_SECONDS | {"frequency_too_high": (299, -(2**53 - 1))}},
     ),
     Call("/sessions/s-1/tools/schedule_create", {"prompt": "x", "at": "2027-01-01T00:00:00Z"}, {"at": RULE}),
+    Call("/routines/validate", {"text": "x"}, {"text": request(None, *NOT_TEXT)}),
+    Call(
+        "/routines/preview",
+        {"schedule": {"kind": "manual"}},
+        {
+            "schedule": {"routine_invalid": (None, "", "manual", {"kind": "\u0000"}, *NOT_TEXT, *UNKEPT)},
+            "after": request(*NOT_INSTANT),
+            "anchor": request(*NOT_INSTANT),
+            "count": request(0, 101, *NOT_WHOLE),
+        },
+    ),
     Call("/sessions/s-1/tools/schedule_list", {}, {}),
     Call(
         "/sessions/s-1/tools/schedule_delete",

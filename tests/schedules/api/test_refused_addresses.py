@@ -26,7 +26,7 @@ ODD_PARTS = ("%00", "s-1%00", "%ED%A0%80", "%FF", "s-1%0A", "%C3%A9", "s%201", "
 def test_an_address_of_odd_characters_is_none(one: Host) -> None:
     unmoved = Unmoved(one)
     for part in ODD_PARTS:
-        for call in CALLS[1:]:
+        for call in [call for call in CALLS if "s-1" in call.path]:
             answer = send(one, Call(call.path.replace("s-1", part), {}, {}, call.method), filled(call, one))
             assert refusal(answer) == (404, "not_found"), (part, call.path)
         for path in ("", "/events", "/schedules", "/followups"):

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.urls import resolve
 from drf_spectacular.validation import validate_schema
 from hypothesis import HealthCheck, Phase, given, settings
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 from schemathesis import GenerationMode
 from schemathesis.checks import (
     content_type_conformance,

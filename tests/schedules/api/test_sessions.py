@@ -45,6 +45,7 @@ def test_a_session_needs_nothing_to_be_made(client: Client) -> None:
         "metadata": {},
         "owner": "ada",
         "live": False,
+        "corrupt": False,
         "lease": None,
         "counts": {"events": 0, "turns": 0, "reminders": 0, "waiting": 0, "exhausted": 0},
         "openTurn": None,

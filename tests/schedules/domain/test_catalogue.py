@@ -3,7 +3,7 @@
 from typing import Any
 
 from hypothesis import given, settings
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 
 from schedules.domain import catalogue, codec, due, errors, framing
 from schedules.sessions import events

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 
 from schedules.domain import errors, records, rules, toolbox
 

@@ -1,5 +1,6 @@
 """Live sessions for the owner to serve, and a database that refuses some of them."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,9 +10,27 @@ from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 
 from schedules import live
+from schedules.owner import Drive, Owner
 from schedules.sessions import log
 from tests.conftest import HandClock
 from tests.schedules.owner.sessions import Session
+
+# More than any test here needs: an owner that turns in a circle fails at once, and says so.
+MOST_STEPS = 300
+
+
+@pytest.fixture(autouse=True)
+def bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No owner takes more than so many steps in a test."""
+    drive_once = Owner.drive_once
+    steps: Counter[str] = Counter()
+
+    def counted(owner: Owner) -> Drive:
+        steps[owner.id] += 1
+        assert steps[owner.id] <= MOST_STEPS, "the owner finds ever more to do and does none of it"
+        return drive_once(owner)
+
+    monkeypatch.setattr(Owner, "drive_once", counted)
 
 
 @pytest.fixture

@@ -146,6 +146,32 @@ class TestWhoIsLeftAlone:
         assert free.waiting() != []
         assert one.drive_once().admitted == 1
 
+    @pytest.mark.engine("postgresql")
+    def test_all_that_is_due_at_once_does_not_wait_for_a_lock_for_ever(
+        self, session: Session, clock: HandClock, settings: Settings
+    ) -> None:
+        settings.LOCK_SECONDS = 0.3
+        session.remind(after_seconds=5)
+        clock.advance(seconds=5)
+        held, release = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with transaction.atomic():
+                log.lock([session.id])
+                held.set()
+                release.wait(30)
+            connections.close_all()
+
+        holder = threading.Thread(target=hold)
+        holder.start()
+        try:
+            assert held.wait(30)
+            drive = Owner().drive_all()
+        finally:
+            release.set()
+            holder.join()
+        assert (drive.admitted, drive.locked) == (0, 1)
+
 
 class TestBatches:
     def test_many_due_sessions_share_a_commit(

@@ -67,14 +67,6 @@ def test_an_empty_log_has_no_last_event(make: Make) -> None:
     assert read(header) == []
 
 
-def test_a_read_may_ask_for_types_alone(make: Make) -> None:
-    parent = make("a", "x", "y", "x")
-    child = fork(parent, "b", 2)
-    add(child, "y", "x")
-    assert [e.seq for e in log.read(child, limit=9, types=["y"])] == [1, 3]
-    assert [e.seq for e in log.read(child, limit=2, types=["x"], after=0)] == [2, 4]
-
-
 def test_a_stream_reads_a_long_log_in_short_steps(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "_CHUNK", 2)
     parent = make("a", *"xxxxx")
