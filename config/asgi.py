@@ -16,8 +16,7 @@ from schedules.api.asgi import Application, Receive, Scope, Send  # noqa: E402
 from schedules.api.bodies import Bodies  # noqa: E402
 from schedules.api.longpoll import LongPolls  # noqa: E402
 
-# Python runs one of them at a time, so more would only wait. Each may hold a database connection, and the pool has
-# to last for them, the owner and the hub.
+# Python runs one of them at a time, so more would only wait. Each keeps a database connection of its own.
 WORKERS = 10
 
 _ASCII = bytes(range(33, 127)).decode()

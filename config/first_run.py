@@ -70,14 +70,7 @@ def _create(path: Path, text: str) -> None:
 def require_database() -> None:
     """Raise CommandError, in words for the operator, where the database cannot be reached."""
     try:
-        with connection.wrap_database_errors:
-            if connection.vendor == "postgresql":
-                import psycopg
-
-                # The pool would go on trying for as long as a request may wait.
-                psycopg.connect(**connection.get_connection_params()).close()
-            else:
-                connection.ensure_connection()
+        connection.ensure_connection()
     except DatabaseError as error:
         raise CommandError(
             f"The database of DATABASE_URL cannot be reached ({_where()}): {str(error).strip()}"

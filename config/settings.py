@@ -136,7 +136,10 @@ def database(url: str) -> dict[str, Any]:
             init_command="PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA foreign_keys=ON;",
         )
     elif engine == "django.db.backends.postgresql":
-        settings["CONN_MAX_AGE"] = 0
+        # The server's threads are few and last, so each keeps a connection, proven anew at every request's start: a
+        # server that restarted costs no call, and one that refuses is told of at once. A pool would let calls queue
+        # for a connection as long as they may wait at all, and go on refusing them for minutes after an outage.
+        settings["CONN_MAX_AGE"] = 600
         settings["CONN_HEALTH_CHECKS"] = True
         # What the URL sets comes last and wins.
         options["options"] = f"{POSTGRESQL_SESSION} {options.get('options', '')}".strip()
@@ -147,8 +150,6 @@ def database(url: str) -> dict[str, Any]:
             "keepalives_count": 3,
             "tcp_user_timeout": 20_000,
             "application_name": "wakeful",
-            # After an outage the pool must not go on backing off when the database is back.
-            "pool": {"min_size": 0, "max_size": 24, "timeout": 5, "reconnect_timeout": 2},
         }.items():
             options.setdefault(option, value)
     return settings

@@ -19,6 +19,7 @@ class Heart:
         self._started_at: int | None = None
         self._beat_at = 0
         self._seen_at = 0
+        self._set_back = True
         self._admitted = 0
         self._failed = 0
         self._lag_ms = 0
@@ -31,15 +32,16 @@ class Heart:
 
     def beat(self, now: int) -> None:
         """Write the row if it is time, at ``now`` in epoch milliseconds. Call it at every step."""
-        # Compared with the last step's time, not the last beat's: no step back may pass unseen between two beats.
-        set_back = self._started_at is None or now < self._seen_at
+        # Compared with the last step's time, not the last beat's: no step back may pass unseen between two beats. It
+        # stays known until a beat is written, for one that failed shortened no lease.
+        self._set_back = self._set_back or now < self._seen_at
         self._seen_at = now
-        if not set_back and 0 <= now - self._beat_at < BEAT_SECONDS * 1000:
+        if not self._set_back and 0 <= now - self._beat_at < BEAT_SECONDS * 1000:
             return
         if self._started_at is None:
             self._started_at = now
         with transaction.barrier():
-            if set_back:
+            if self._set_back:
                 # A lease never lasts longer than one lease time from now, whatever the clock said before.
                 rows.execute(
                     "UPDATE schedules_lease SET expires_at = %s + seconds * 1000"
@@ -53,6 +55,7 @@ class Heart:
                 [self._id, self._started_at, now, self._lag_ms, self._admitted, self._failed],
             )
             rows.execute("DELETE FROM schedules_ownerheartbeat WHERE beat_at < %s", [now - _FORGET_OWNERS_MS])
+        self._set_back = False
         self._beat_at = now
         self._lag_ms = 0
         _forget_answers(now)

@@ -22,10 +22,11 @@ from schedules.sessions.errors import PersistenceUncertain, Refusal
 
 logger = logging.getLogger(__name__)
 
-#: What Django raises when a database is gone, has given up on us, or has become a standby that takes no writes.
-UNANSWERED = (OperationalError, InterfaceError, InternalError)
-
 _GIVE_UP_AFTER = 3
+
+#: What Django raises where the database cannot be asked or confirms nothing. An InternalError is its own fault, or a
+#: transaction that it ended or never let write: one idle for too long, or a standby after a failover.
+UNANSWERED = (OperationalError, InterfaceError, InternalError)
 
 #: Called after each commit with what it changed, in the committing thread: hints for the owner and for long polls.
 listeners: list[Callable[[Sequence[Unit]], None]] = []
@@ -67,6 +68,9 @@ def asking() -> Iterator[None]:
         yield
     except UNANSWERED as error:
         logger.warning("the database did not answer: %s: %s", type(error).__name__, " ".join(str(error).split()))
+        # Perhaps only this connection cannot: one that SQLite opened while the file was read-only never writes again.
+        if not connection.in_atomic_block:
+            connection.close()
         raise PersistenceUncertain from error
 
 
@@ -124,9 +128,9 @@ def perform_each(session_ids: Sequence[str], action: Callable[[Sequence[Unit]], 
         except Exception as error:
             logger.exception("session %s: nothing was written", session_id)
             failed.append(session_id)
-            # One session can be poisoned; when several in a row get no answer, it is the database that is gone.
+            # One session can be poisoned; when all or several in a row get no answer, it is the database that is gone.
             unanswered = unanswered + 1 if isinstance(error, PersistenceUncertain) else 0
-            if unanswered == _GIVE_UP_AFTER:
+            if unanswered == min(_GIVE_UP_AFTER, len(session_ids)):
                 raise
         else:
             unanswered = 0

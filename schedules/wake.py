@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from django.db import connection
+from django.db import connection, connections
 
 from schedules import transaction
 from schedules.locked import Unit
@@ -165,23 +165,30 @@ class Hub:
                     pause = _AFTER_AN_ERROR_SECONDS
         finally:
             transaction.listeners.remove(self._committed)
-            thread.submit(connection.close)
+            # Looked up where it runs: `connection.close` would be this thread's.
+            thread.submit(connections.close_all)
             thread.shutdown(wait=False)
 
 
 class _Eye:
-    """Sees what other processes wrote. Use it from one thread, which keeps its connection on SQLite alone."""
+    """Sees what other processes wrote. Use it from one thread, which keeps its connection."""
 
     def __init__(self) -> None:
         self._version: int | None = None
 
     def look(self, session_ids: Sequence[str], unseen: Sequence[str]) -> dict[str, Sight]:
         """Each of these sessions, or the unseen ones alone where nothing was written since."""
+        try:
+            return self._look(session_ids, unseen)
+        except Exception:
+            # The connection may be gone, and with it what its numbers meant: the next look reads everything.
+            connection.close()
+            self._version = None
+            raise
+
+    def _look(self, session_ids: Sequence[str], unseen: Sequence[str]) -> dict[str, Sight]:
         if connection.vendor != "sqlite":
-            try:
-                return _sights(session_ids)
-            finally:
-                connection.close()
+            return _sights(session_ids)
         # A number that SQLite changes whenever another connection commits: a look without reading anything.
         version = rows.fetch("PRAGMA data_version", [])[0][0]
         found = _sights(unseen if version == self._version else session_ids)

@@ -6,18 +6,19 @@ exception, SQL or a path; those go to the log.
 
 import logging
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.core import exceptions as django_errors
-from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.views import defaults
 from rest_framework import exceptions as rest_errors
 from rest_framework.response import Response
 
+from schedules import transaction
 from schedules.api import json
 from schedules.domain.errors import ScheduleError
 from schedules.sessions import lossless
@@ -84,6 +85,7 @@ CODING = Situation(
     code="invalid_request", message="The only Transfer-Encoding taken is chunked; send the body without any other."
 )
 TOO_SLOW = Situation(code="invalid_request", message="The body did not come in time; send it again, at once.")
+_UNANSWERED_PAGE = "<!doctype html><title>Unavailable</title><h1>The database does not answer</h1><p>Try again later."
 INTERNAL = Situation(
     code="internal_error",
     message="Something went wrong inside the server. Try again later; its log says what it was.",
@@ -124,11 +126,11 @@ def logged(answer: Response) -> Response:
 
 
 def _refusal(exc: Exception) -> Refusal:
+    if isinstance(exc, transaction.UNANSWERED):
+        return PersistenceUncertain()
     match exc:
         case Refusal():
             return exc
-        case OperationalError() | InterfaceError() | InternalError():
-            return PersistenceUncertain()
         case Http404() | rest_errors.NotFound():
             return NOT_FOUND.refusal()
         case django_errors.PermissionDenied():
@@ -186,10 +188,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """``handler500`` of the project; Django has logged the trace."""
+    """``handler500`` of the project; Django has logged the trace. 503 where it is the database that is gone."""
+    unanswered = isinstance(sys.exception(), transaction.UNANSWERED)
     if _is_admin(request):
-        return defaults.server_error(request)
-    return _plain(INTERNAL.refusal())
+        return HttpResponse(_UNANSWERED_PAGE, status=503) if unanswered else defaults.server_error(request)
+    return _plain(PersistenceUncertain() if unanswered else INTERNAL.refusal())
 
 
 def _is_admin(request: HttpRequest) -> bool:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -28,14 +28,16 @@ class Process:
 
     program: tuple[str, ...] = ("manage.py",)
 
-    def __init__(self, *arguments: str, database: str, folder: Path = ROOT, **environment: str) -> None:
+    def __init__(
+        self, *arguments: str, database: str, folder: Path = ROOT, prefix: Sequence[str] = (), **environment: str
+    ) -> None:
         inherited = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("WAKEFUL_", "DJANGO_", "SECRET_KEY"))
         }
         self._process = subprocess.Popen(
-            [sys.executable, *self.program, *arguments],
+            [*prefix, sys.executable, *self.program, *arguments],
             cwd=folder,
             env={**inherited, "DATABASE_URL": database, **environment},
             stdin=subprocess.DEVNULL,
@@ -70,6 +72,11 @@ class Process:
     def errors(self) -> str:
         """What it has printed to standard error so far."""
         return "".join(self._errors)
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
 
     def send(self, signum: signal.Signals) -> None:
         """Send it a signal."""

@@ -21,7 +21,7 @@ def fresh_clone(folder: Path) -> Path:
     clone = folder / "clone"
     clone.mkdir()
     shutil.copy(ROOT / "manage.py", clone)
-    for package in ("config", "schedules"):
+    for package in ("config", "routines", "schedules"):
         shutil.copytree(ROOT / package, clone / package, ignore=shutil.ignore_patterns("__pycache__"))
     return clone
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connections
 
 from schedules import live, transaction, turns, wake
 from schedules.projection import rows
@@ -308,16 +308,26 @@ def test_nothing_is_left_when_those_who_waited_have_gone(session: tuple[str, str
     assert not transaction.listeners
 
 
-@pytest.mark.engine("postgresql")
-def test_on_postgresql_no_look_keeps_a_connection(session: tuple[str, str]) -> None:
-    pool: Any = connection.pool  # type: ignore[attr-defined]
+def test_what_was_written_before_a_look_that_failed_is_not_missed(
+    session: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    eye = wake._Eye()
+    eye.look([session[0]], [])
+    in_a_thread(note_elsewhere, session)
+    with monkeypatch.context() as broken:
+        broken.setattr(wake, "_sights", refuse)
+        with pytest.raises(OperationalError):
+            eye.look([session[0]], [])
 
-    async def waiting(hub: wake.Hub) -> None:
-        async with hub.watch(session[0]) as watcher:
-            await seen(watcher)
-            before = pool.get_stats()
-            for _ in range(5):
-                await watcher.changed(wake.LOOK_SECONDS)
-            assert pool.get_stats()["pool_size"] == before["pool_size"]
+    assert eye.look([session[0]], [])[session[0]].last == 1
 
-    run(waiting)
+
+def refuse(session_ids: object) -> dict[str, int]:
+    raise OperationalError("gone")
+
+
+def in_a_thread(call: Callable[..., None], *arguments: object) -> None:
+    """Another thread, which has a connection of its own."""
+    thread = threading.Thread(target=call, args=arguments)
+    thread.start()
+    thread.join()

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import OperationalError, connection
 
 from schedules import live
 from schedules.owner import Drive, Owner
@@ -73,6 +75,19 @@ def refusing(store: None) -> Iterator[Callable[[Sequence[Session]], None]]:
 
     yield refuse
     mend()
+
+
+@contextmanager
+def outage(where: str = "") -> Iterator[None]:
+    """Every statement that holds these words fails as it does where the database is gone."""
+
+    def fail(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if where in sql:
+            raise OperationalError("gone")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(fail):
+        yield
 
 
 def mend() -> None:

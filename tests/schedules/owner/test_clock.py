@@ -6,7 +6,9 @@ import pytest
 
 from schedules import horizon, turns
 from schedules.owner import Owner
+from schedules.sessions.errors import PersistenceUncertain
 from tests.conftest import HandClock
+from tests.schedules.owner.conftest import outage
 from tests.schedules.owner.sessions import Session, epoch_ms
 
 YEAR_SECONDS = 366 * 86_400
@@ -36,6 +38,18 @@ class TestTheClock:
         clock.advance(seconds=1)
         assert one.drive_all().admitted == 1
         assert session.answer() == [second]
+
+    def test_a_first_beat_that_failed_is_made_up_for(self, session: Session, clock: HandClock) -> None:
+        session.open(seconds=60)
+        clock.advance(seconds=-3600)
+        one = Owner()
+        with outage(), pytest.raises(PersistenceUncertain):
+            one.drive_once()
+        one.drive_once()
+
+        clock.advance(seconds=60)
+
+        assert one.drive_all().expired == 1
 
     def test_set_back_it_lets_no_lease_last_longer_than_its_time(self, session: Session, clock: HandClock) -> None:
         one = Owner()

@@ -1,6 +1,7 @@
 """The owner as it runs: its heartbeat, its hints, a database that goes away."""
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -9,6 +10,7 @@ from schedules.models import OwnerHeartbeat
 from schedules.owner import Owner
 from schedules.sessions.errors import PersistenceUncertain
 from tests.conftest import HandClock
+from tests.schedules.owner.conftest import outage
 from tests.schedules.owner.sessions import Session, until
 
 
@@ -63,6 +65,21 @@ class TestRunning:
         one.run()
 
         assert len(session.waiting()) == 1
+
+    @pytest.mark.parametrize("number", [1, 2, 5])
+    def test_an_outage_is_no_fault_of_the_sessions_however_many_are_due(
+        self, made: Callable[[], Session], clock: HandClock, number: int
+    ) -> None:
+        sessions = [made() for _ in range(number)]
+        for session in sessions:
+            session.remind(after_seconds=5)
+        clock.advance(seconds=5)
+        one = Owner()
+        with outage("INSERT INTO schedules_sessionevent"), pytest.raises(PersistenceUncertain):
+            one.drive_once()
+
+        # None of them waits for a retry of its own.
+        assert one.drive_all().admitted == number
 
     def test_it_ends_although_the_database_is_gone(
         self, store: None, clock: HandClock, monkeypatch: pytest.MonkeyPatch
