@@ -308,24 +308,6 @@ def test_nothing_is_left_when_those_who_waited_have_gone(session: tuple[str, str
     assert not transaction.listeners
 
 
-def test_what_was_written_before_a_look_that_failed_is_not_missed(
-    session: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    eye = wake._Eye()
-    eye.look([session[0]], [])
-    in_a_thread(note_elsewhere, session)
-    with monkeypatch.context() as broken:
-        broken.setattr(wake, "_sights", refuse)
-        with pytest.raises(OperationalError):
-            eye.look([session[0]], [])
-
-    assert eye.look([session[0]], [])[session[0]].last == 1
-
-
-def refuse(session_ids: object) -> dict[str, int]:
-    raise OperationalError("gone")
-
-
 def in_a_thread(call: Callable[..., None], *arguments: object) -> None:
     """Another thread, which has a connection of its own."""
     thread = threading.Thread(target=call, args=arguments)
