@@ -10,9 +10,8 @@ from django.core.management.base import CommandError
 
 from config import asgi
 
-# Long polls end at once; what is left are bodies on their way, which have a shorter limit of their own, and plain calls.
-# A call may wait twice: on SQLite for its turn to write and then for the file, on PostgreSQL for a connection and then
-# for a row.
+# Long polls end at once, and bodies on their way have a shorter limit of their own. A plain call may
+# wait twice: on SQLite for its turn to write and then for the file, on PostgreSQL for a connection and then for a row.
 _GRACEFUL_SECONDS = 2 * settings.LOCK_SECONDS + 5
 _BACKLOG = 2048
 
