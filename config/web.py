@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from django.conf import settings
 from django.core.management.base import CommandError
 
 from config import asgi
 
-# Long polls end at once; what is left are plain calls, and none of them waits longer than for a lock.
-_GRACEFUL_SECONDS = 25
+# Long polls end at once, and bodies on their way have a shorter limit of their own. A plain call may
+# wait twice: on SQLite for its turn to write and then for the file, on PostgreSQL for a connection and then for a row.
+_GRACEFUL_SECONDS = 2 * settings.LOCK_SECONDS + 5
 _BACKLOG = 2048
 
 

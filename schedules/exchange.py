@@ -53,11 +53,11 @@ def import_log(lines: Iterable[bytes], *, owner_id: int) -> log.Header:
         header = _check(lines, owner_id, checked)
         checked.seek(0)
         with transaction.barrier():
-            live.claim_quota(owner_id)
             try:
                 log.create(header)
             except IntegrityError as error:
                 raise Refusal("session_exists", "A session with this log's id exists already.") from error
+            live.claim_quota(owner_id)
             while chunk := [(header.id, _kept_event(line)) for line in islice(checked, _CHUNK)]:
                 log.append(chunk)
             rebuild.write(header, leased=False)

@@ -55,12 +55,16 @@ def fork(
 ) -> log.Header:
     """Make a child that inherits the parent's events up to and with ``boundary`` (default: all of them).
 
-    Raises Refusal: ``turn_open`` inside an open turn, ``invalid_request`` for a boundary that is no event,
-    ``session_exists``, ``limit_reached``. The parent's events never change, so it needs no lock.
+    ``lease_id``, from the ``Wakeful-Lease`` header, must hold the parent, and is renewed. Raises Refusal: ``turn_open``
+    inside an open turn, ``invalid_request`` for a boundary that is no event, ``session_exists``, ``limit_reached``,
+    ``lease_lost``. The parent's events never change, so they need no lock.
     """
-    if lease_id is not None:
-        renew(parent.id, lease_id)
+    held: list[Unit] = []
     with transaction.barrier():
+        if lease_id is not None:
+            held = locked.take([parent.id])
+            for unit in held:
+                unit.hold(lease_id)
         last = log.last_seq(parent)
         cut = last if boundary is None else boundary
         if boundary is not None and not 0 <= boundary <= last:
@@ -71,11 +75,14 @@ def fork(
             )
         if log.turn_open_at(parent, cut):
             raise Refusal("turn_open", "A turn is open at that event. Fork before it starts or after it ends.")
-        claim_quota(owner_id)
         try:
-            return log.fork(parent, session_id=session_id, owner_id=owner_id, boundary=cut, now=clock.sample())
+            child = log.fork(parent, session_id=session_id, owner_id=owner_id, boundary=cut, now=clock.sample())
         except IntegrityError as error:
             raise _taken() from error
+        claim_quota(owner_id)
+        locked.flush(held)
+    transaction.announce(held)
+    return child
 
 
 def open_(session_id: str, opening: Opening) -> Json:

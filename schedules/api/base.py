@@ -27,13 +27,17 @@ class SessionView(ViewSet):
     """
 
     def readable(self, request: Request, session_id: str) -> log.Header:
-        """The session, for a call that reads; with ``Wakeful-Lease`` it renews the lease. Raises Refusal."""
+        """The session, for a call that reads. Raises Refusal."""
         header = self._header(request, session_id)
+        if lease_of(request) is not None:
+            self._own(request, header)
+        return header
+
+    def renew_lease(self, request: Request, header: log.Header) -> None:
+        """Renew the lease that a reading call carries, once nothing else can refuse it. Raises Refusal."""
         lease_id = lease_of(request)
         if lease_id is not None:
-            self._own(request, header)
-            live.renew(session_id, lease_id)
-        return header
+            live.renew(header.id, lease_id)
 
     def writable(self, request: Request, session_id: str) -> log.Header:
         """The session, for a call that acts on it. Raises Refusal."""

@@ -99,7 +99,9 @@ class Sessions(base.SessionView):
 
     @describe.call("Read a session", {200: shapes.SESSION}, tag=_TAG, parameters=[describe.SESSION, describe.LEASE])
     def retrieve(self, request: Request, session_id: str) -> Response:
-        return Response(reading.view(self.readable(request, session_id), clock.sample()))
+        header = self.readable(request, session_id)
+        self.renew_lease(request, header)
+        return Response(reading.view(header, clock.sample()))
 
     @describe.call(
         "Open a session: take its lease",
@@ -175,6 +177,7 @@ class Events(base.SessionView):
         header = self.readable(request, session_id)
         after = paging.whole_number(request, "after", default=-1, low=-1, high=lossless.MAX_SAFE_INTEGER)
         size = paging.limit(request)
+        self.renew_lease(request, header)
         found = log.read(header, after=after, limit=size)
         following = found[-1].seq if len(found) == size else None
         return Response(paging.page([event.to_json() for event in found], following))
@@ -207,13 +210,15 @@ class Schedules(base.SessionView):
         refusals=[errors.CORRUPT.code],
     )
     def index(self, request: Request, session_id: str) -> Response:
-        self.readable(request, session_id)
+        header = self.readable(request, session_id)
         after = paging.cursor(request, int)
         size = paging.limit(request)
         live.catch_up(session_id)
         found, following = reading.schedules(
             session_id, clock.sample(), after=-1 if after is None else int(after[0]), limit=size
         )
+        # A corrupt log is refused above.
+        self.renew_lease(request, header)
         return Response(paging.page(found, None if following is None else paging.encode_cursor([following])))
 
 

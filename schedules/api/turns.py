@@ -126,11 +126,12 @@ class Followups(base.SessionView):
         parameters=[describe.SESSION, _WAIT, describe.CURSOR, describe.LIMIT, describe.LEASE],
     )
     def index(self, request: Request, session_id: str) -> Response:
+        header = self.readable(request, session_id)
         # The server waits before it asks here (api/longpoll.py): no view ever holds a worker.
         paging.whole_number(request, "wait", default=0, low=0, high=MAX_WAIT_SECONDS)
         after = paging.cursor(request, int)
         size = paging.limit(request)
-        self.readable(request, session_id)
+        self.renew_lease(request, header)
         found = turns.followups(session_id, "waiting", after=-1 if after is None else int(after[0]), limit=size + 1)
         shown, following = paging.split(found, size, lambda followup: [int(str(followup["seq"]))])
         return Response(paging.page(shown, following))

@@ -30,17 +30,31 @@ def session(user: User, clock: HandClock) -> tuple[str, str]:
 
 def note(session: tuple[str, str]) -> None:
     """Let the session's log grow by one event."""
-    try:
-        turns.append_host_event(*session, "host:note", 1)
-    finally:
-        connections.close_all()
+    turns.append_host_event(*session, "host:note", 1)
 
 
-def note_elsewhere(session: tuple[str, str]) -> None:
+def queue(session: tuple[str, str]) -> None:
+    """Queue a follow-up, as the owner does."""
+    plant(session[0], "followup/queued", {"followupId": "f", "kind": "prompt", "reminders": [], "text": "x"})
+
+
+async def here(act: Callable[[tuple[str, str]], None], session: tuple[str, str]) -> None:
+    """Do it to the session in a thread of this process."""
+
+    def do() -> None:
+        try:
+            act(session)
+        finally:
+            connections.close_all()
+
+    await asyncio.to_thread(do)
+
+
+async def elsewhere(act: Callable[[tuple[str, str]], None], session: tuple[str, str]) -> None:
     """The same, past this process's listeners, as another process would."""
     heard, transaction.listeners[:] = list(transaction.listeners), []
     try:
-        note(session)
+        await here(act, session)
     finally:
         transaction.listeners[:] = heard
 
@@ -66,7 +80,7 @@ def test_a_commit_of_this_process_wakes_at_once(session: tuple[str, str]) -> Non
         async with hub.watch(session[0]) as watcher:
             await seen(watcher)
             started = time.monotonic()
-            await asyncio.to_thread(note, session)
+            await here(note, session)
             assert await watcher.changed(PATIENCE)
             assert time.monotonic() - started < wake.LOOK_SECONDS
             assert not await watcher.changed(2 * wake.LOOK_SECONDS)
@@ -78,7 +92,7 @@ def test_a_commit_of_another_process_wakes_within_one_look(session: tuple[str, s
     async def waiting(hub: wake.Hub) -> None:
         async with hub.watch(session[0]) as watcher:
             await seen(watcher)
-            await asyncio.to_thread(note_elsewhere, session)
+            await elsewhere(note, session)
             assert await watcher.changed(PATIENCE)
             assert not await watcher.changed(2 * wake.LOOK_SECONDS)
 
@@ -88,7 +102,7 @@ def test_a_commit_of_another_process_wakes_within_one_look(session: tuple[str, s
 def test_what_is_written_between_the_watch_and_the_wait_is_not_missed(session: tuple[str, str]) -> None:
     async def waiting(hub: wake.Hub) -> None:
         async with hub.watch(session[0]) as watcher:
-            await asyncio.to_thread(note_elsewhere, session)
+            await elsewhere(note, session)
             assert await watcher.changed(PATIENCE)
 
     run(waiting)
@@ -101,70 +115,27 @@ def test_another_session_wakes_nobody(session: tuple[str, str], user: User, cloc
     async def waiting(hub: wake.Hub) -> None:
         async with hub.watch(session[0]) as watcher:
             await seen(watcher)
-            await asyncio.to_thread(note, (other.id, str(lease["leaseId"])))
-            await asyncio.to_thread(note_elsewhere, (other.id, str(lease["leaseId"])))
+            await here(note, (other.id, str(lease["leaseId"])))
+            await elsewhere(note, (other.id, str(lease["leaseId"])))
             assert not await watcher.changed(3 * wake.LOOK_SECONDS)
 
     run(waiting)
 
 
-def queue_elsewhere(session: tuple[str, str]) -> None:
-    """Queue a follow-up past this process's listeners."""
-    heard, transaction.listeners[:] = list(transaction.listeners), []
-    try:
-        queue(session)
-    finally:
-        transaction.listeners[:] = heard
-
-
-def queue(session: tuple[str, str]) -> None:
-    """Queue a follow-up, as the owner does."""
-    try:
-        plant(session[0], "followup/queued", {"followupId": "f", "kind": "prompt", "reminders": [], "text": "x"})
-    finally:
-        connections.close_all()
-
-
-@pytest.mark.parametrize("queued", [queue, queue_elsewhere])
+@pytest.mark.parametrize("done", [here, elsewhere])
 def test_who_waits_for_follow_ups_is_woken_by_nothing_else(
-    session: tuple[str, str], queued: Callable[[tuple[str, str]], None]
+    session: tuple[str, str], done: Callable[..., Awaitable[None]]
 ) -> None:
     async def waiting(hub: wake.Hub) -> None:
         async with hub.watch(session[0], lambda sight: sight.waiting > 0) as watcher, hub.watch(session[0]) as every:
             await seen(every)
-            await asyncio.to_thread(note, session)
-            await seen(every)
-            await asyncio.to_thread(note_elsewhere, session)
+            await done(note, session)
             await seen(every)
             assert not await watcher.changed(0.01)
-            await asyncio.to_thread(queued, session)
+            await done(queue, session)
             assert await watcher.changed(PATIENCE)
 
     run(waiting)
-
-
-def test_the_hub_sees_whose_lease_it_is(session: tuple[str, str]) -> None:
-    sights: list[str | None] = []
-
-    def kept(sight: wake.Sight) -> bool:
-        sights.append(sight.lease_id)
-        return True
-
-    def close(act: Callable[[], object]) -> None:
-        try:
-            act()
-        finally:
-            connections.close_all()
-
-    async def waiting(hub: wake.Hub) -> None:
-        async with hub.watch(session[0], kept) as watcher:
-            await seen(watcher)
-            await asyncio.to_thread(close, lambda: live.close(*session))
-            await seen(watcher)
-
-    run(waiting)
-
-    assert sights == [session[1], None]
 
 
 def test_everybody_who_waits_for_a_session_is_woken(session: tuple[str, str]) -> None:
@@ -179,7 +150,7 @@ def test_everybody_who_waits_for_a_session_is_woken(session: tuple[str, str]) ->
         polls = [asyncio.create_task(one(hub, ready)) for _ in range(2000)]
         for _ in polls:
             await ready.acquire()
-        await asyncio.to_thread(note, session)
+        await here(note, session)
         assert all(await asyncio.gather(*polls))
 
     run(waiting)
@@ -260,9 +231,7 @@ def test_what_a_failed_look_did_not_see_the_next_one_does(
 ) -> None:
     eye = wake._Eye()
     before = eye.look([session[0]], [])
-    elsewhere = threading.Thread(target=note, args=[session])
-    elsewhere.start()
-    elsewhere.join()
+    asyncio.run(here(note, session))
 
     def gone(*_: object) -> None:
         raise OperationalError("gone")

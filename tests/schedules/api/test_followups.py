@@ -73,6 +73,11 @@ def test_a_wait_is_up_to_a_minute(one: Host, wait: str) -> None:
     assert one.get("/followups", {"wait": "0"}).json() == {"results": [], "next": None}
 
 
+@pytest.mark.parametrize("query", [{"wait": "x"}, {"limit": "x"}, {"cursor": "x"}])
+def test_a_stranger_is_told_nothing_of_their_query(one: Host, api: Api, stranger: User, query: dict[str, str]) -> None:
+    assert refusal(api(stranger).get(f"/sessions/{one.id}/followups", query)) == (404, "not_found")
+
+
 def test_a_turn_without_a_message_claims_the_oldest(one: Host) -> None:
     one.queue("b", "first")
     one.queue("a", "second")

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from schedules.domain import instants
 from tests.conftest import START, Client, HandClock
-from tests.schedules.api.host import Host, host, refusal, stored
+from tests.schedules.api.host import Host, force, host, refusal, stored
 
 Api = Callable[[User], Client]
 
@@ -108,6 +108,29 @@ def test_a_call_without_the_lease_renews_nothing(one: Host, clock: HandClock) ->
     one.tool("create", {"prompt": "look", "after_seconds": 9})
     one.post("/fork")
     assert expires(one) == 60_000
+
+
+def test_a_refused_call_renews_nothing(one: Host, clock: HandClock) -> None:
+    header: dict[str, Any] = {"HTTP_WAKEFUL_LEASE": one.lease}
+    one.say()
+    clock.advance(seconds=30)
+    end = expires(one)
+    assert end is not None
+    answers = {
+        "events": one.get("/events", {"after": "x"}, **header),
+        "schedules": one.get("/schedules", {"cursor": "x"}, **header),
+        "followups": one.get("/followups", {"wait": "x"}, **header),
+        "page": one.get("/followups", {"limit": "0"}, **header),
+        "inside a turn": one.post("/fork", **header),
+        "no event": one.post("/fork", {"boundary": 99}, **header),
+        "taken": one.post("/fork", {"id": one.id, "boundary": 0}, **header),
+        "begin": one.hold("/turns", message="x", **header),
+        "create": one.tool("create", {}, **header),
+    }
+    assert {name: answer.status_code for name, answer in answers.items() if answer.status_code < 400} == {}
+    force(one.id, "schedule/change", "null")
+    assert refusal(one.get("/schedules", **header)) == (409, "corrupt_schedule_log")
+    assert expires(one) == end
 
 
 def test_a_stale_lease_is_refused_everywhere_and_writes_nothing(one: Host) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connections
 
-from schedules import wake
+from schedules import transaction, wake
 from schedules.api import asgi, longpoll
 from schedules.api.asgi import Receive, Scope, Send
 from tests.asgi_calls import Call
@@ -35,13 +35,17 @@ class View:
         self.first.set()
 
 
-def asked(one: Host, *acts: Callable[[], object], headers: dict[str, str]) -> int:
-    """How often a poll asks while these things are done; the last of them ends it."""
+def asked(one: Host, *acts: Callable[[], object], headers: dict[str, str], elsewhere: bool = False) -> int:
+    """How often a poll asks while these things are done, perhaps as by another process; the last of them ends it."""
 
     def do(act: Callable[[], object]) -> None:
+        heard = list(transaction.listeners)
+        if elsewhere:
+            transaction.listeners.clear()
         try:
             act()
         finally:
+            transaction.listeners[:] = heard
             connections.close_all()
 
     async def main() -> int:
@@ -65,6 +69,7 @@ def test_events_of_the_host_wake_no_poll(one: Host, carries: bool) -> None:
     assert asked(one, *note, one.queue, headers=headers) == 2
 
 
-def test_a_poll_that_carries_a_lease_learns_that_it_is_lost(one: Host) -> None:
-    assert asked(one, one.open, headers={"Wakeful-Lease": one.lease}) == 2
-    assert asked(one, lambda: one.hold("/close"), headers={"Wakeful-Lease": one.lease}) == 2
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_a_poll_that_carries_a_lease_learns_that_it_is_lost(one: Host, elsewhere: bool) -> None:
+    for loses in (one.open, lambda: one.hold("/close")):
+        assert asked(one, loses, headers={"Wakeful-Lease": one.lease}, elsewhere=elsewhere) == 2
