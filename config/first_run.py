@@ -70,8 +70,10 @@ def _create(path: Path, text: str) -> None:
 def require_database() -> None:
     """Raise CommandError, in words for the operator, where the database cannot be reached."""
     try:
-        connection.ensure_connection()
-    except DatabaseError as error:
+        # A new SQLite file is put into WAL mode by its first connection, and two at once refuse each other.
+        with _alone() if connection.vendor == "sqlite" else contextlib.nullcontext():
+            connection.ensure_connection()
+    except (DatabaseError, sqlite3.Error) as error:
         raise CommandError(
             f"The database of DATABASE_URL cannot be reached ({_where()}): {str(error).strip()}"
         ) from None
