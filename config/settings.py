@@ -1,7 +1,10 @@
 """Every setting, read from the environment (or ``.env`` beside ``manage.py``), each with a default that works."""
 
 import contextlib
+import json
+import os
 import secrets
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,15 @@ def switch(name: str, default: bool) -> bool:
     return False
 
 
+def mapping(name: str) -> dict[str, Any]:
+    """A JSON object from the environment; empty where it is not set."""
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(found := json.loads(env.str(name, default="{}") or "{}"), dict):
+            return found
+    UNREADABLE[name] = "a JSON object"
+    return {}
+
+
 DEBUG = switch("DEBUG", default=False)
 
 # `serve` makes and keeps a key. A command that runs before it needs none that lasts: nothing but browser sessions
@@ -64,6 +76,31 @@ WAKEFUL_BATCH_SESSIONS = number("WAKEFUL_BATCH_SESSIONS", 200)
 WAKEFUL_MAX_REMINDERS = number("WAKEFUL_MAX_REMINDERS", 1000)
 WAKEFUL_MAX_SESSIONS = number("WAKEFUL_MAX_SESSIONS", 1_000_000)
 WAKEFUL_LOG_FORMAT = env.str("WAKEFUL_LOG_FORMAT", default="text")
+
+# Routines. A manifest is code: naming its workspace here is what trusts it.
+WAKEFUL_WORKSPACES = env.list("WAKEFUL_WORKSPACES", default=[])
+WAKEFUL_SCAN_SECONDS = seconds("WAKEFUL_SCAN_SECONDS", 1.0)
+WAKEFUL_TOOLS = env.list("WAKEFUL_TOOLS", default=[])
+WAKEFUL_ALLOWED_COMMANDS = env.list("WAKEFUL_ALLOWED_COMMANDS", default=[])
+WAKEFUL_IDENTITIES = mapping("WAKEFUL_IDENTITIES")
+# How many runs one process works at a time, and after how many failures in a row a job pauses itself.
+WAKEFUL_WORKERS = number("WAKEFUL_WORKERS", 4)
+WAKEFUL_PAUSE_AFTER = number("WAKEFUL_PAUSE_AFTER", 5)
+# How often events may fire one routine in a minute.
+WAKEFUL_EVENT_RATE = number("WAKEFUL_EVENT_RATE", 60)
+# How long a session that an agent was started in stays open while reminders wait in it.
+WAKEFUL_AGENT_OPEN_SECONDS = number("WAKEFUL_AGENT_OPEN_SECONDS", 86_400)
+# Where the agents that it starts reach it.
+WAKEFUL_URL = env.str("WAKEFUL_URL", default=f"http://{WAKEFUL_HOST}:{WAKEFUL_PORT}")
+# Each is an argument list, run without a shell; {prompt}, {model} and {cwd} are filled in.
+WAKEFUL_AGENT_ADAPTERS = {
+    "echo": {"command": [sys.executable, "-c", "import sys; print(sys.argv[1])", "{prompt}"]},
+    **mapping("WAKEFUL_AGENT_ADAPTERS"),
+}
+# Hosts and networks that outbound requests may reach although they are private.
+WAKEFUL_OUTBOUND_ALLOW = env.list("WAKEFUL_OUTBOUND_ALLOW", default=[])
+_VAULT = "WAKEFUL_VAULT_"
+WAKEFUL_VAULT = {name.removeprefix(_VAULT): value for name, value in os.environ.items() if name.startswith(_VAULT)}
 
 INSTALLED_APPS = [
     "schedules.apps.SchedulesConfig",
