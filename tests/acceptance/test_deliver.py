@@ -74,6 +74,8 @@ def test_two_owners_queue_each_reminder_once(fresh_database: str) -> None:
         for session in sessions:
             session.remind(1)
         with deliver(database=fresh_database) as one, deliver(database=fresh_database) as two:
+            for owner in (one, two):
+                owner.says("the owner starts")
             for session in sessions:
                 until(session.followups)
             assert one.stop() == 0
