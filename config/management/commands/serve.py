@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand
 
 from config import first_run, stopping
 from config.delivery import Delivery
+from routines import trigger
 
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  an address to listen on, not one to call
 
@@ -43,6 +44,7 @@ class Command(BaseCommand):
 
             def stop() -> None:
                 server.stop()
+                trigger.stop()
                 if delivery is not None:
                     delivery.stop()
 
