@@ -4,6 +4,7 @@ A host is resolved once, every address of it is checked, and the connection goes
 redirected, no proxy is taken from the environment, nothing is unpacked, and no answer is read past its bound.
 """
 
+import re
 import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +26,8 @@ MOST_BODY = 64 * 1024
 _AGENT = "Wakeful"
 # How many of a host's addresses are tried: each gets its share of the time.
 _MOST_TRIED = 4
-_LONGEST_HOST = 253
+# Names, and both kinds of addresses.
+_HOST = re.compile(rb"[a-z0-9._:-]{1,253}")
 
 
 class Unsent(Exception):
@@ -84,8 +86,10 @@ def read_url(url: str) -> httpx.URL:
         parts = httpx.URL(url)
     except (httpx.InvalidURL, ValueError):
         raise Refused("The URL cannot be read: write https://HOST/PATH.") from None
-    if parts.scheme not in ("https", "http") or not 0 < len(parts.raw_host) <= _LONGEST_HOST:
+    if parts.scheme not in ("https", "http") or not _HOST.fullmatch(parts.raw_host):
         raise Refused("The URL must be https://HOST/PATH or http://HOST/PATH.")
+    if parts.port is not None and not 0 < parts.port < 65_536:
+        raise Refused("The URL must have a port from 1 to 65535, or none.")
     if parts.userinfo:
         raise Refused("The URL must not hold a user or a password.")
     return parts
