@@ -58,8 +58,8 @@ def page(
 ) -> tuple[list[dict[str, Json]], Key | None]:
     """Up to ``limit`` sessions, newest first, and the key that the next page comes after; None on the last.
 
-    ``owner_id`` None means everybody's; ``only`` is the id of the one session to show. A page looks at a bounded number of sessions, so one whose filters
-    match few may be short, even empty, and still name a next.
+    ``owner_id`` None means everybody's; ``only`` is the id of the one session to show. A page looks at a bounded number
+    of sessions, so one whose filters match few may be short, even empty, and still name a next.
     """
     driver = _driver(now, live=live, overdue=overdue)
     filtered = origin is not None or live is not None or overdue is not None

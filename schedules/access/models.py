@@ -20,7 +20,7 @@ def digest(secret: str) -> str:
 
 
 class Token(models.Model):
-    """A user's bearer token; one with a ``session_id`` speaks for that session alone. Instants are epoch milliseconds."""
+    """A user's bearer token; with a ``session_id`` it reaches that session alone. Instants are epoch milliseconds."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64, unique=True)
