@@ -79,35 +79,54 @@ def take(session_ids: Sequence[str], *, skip_locked: bool = False) -> list[Unit]
     if not locked:
         return []
     now = clock.sample()
-    found = rows.fetch(
-        f"SELECT s.id, s.seed_length, st.session_id, {_STATE}, "
-        "l.lease_id, l.holder, l.seconds, l.expires_at, "
-        "(SELECT max(e.seq) FROM schedules_sessionevent e WHERE e.session_id = s.id) "
-        "FROM schedules_session s LEFT JOIN schedules_sessionstate st ON st.session_id = s.id "
-        f"LEFT JOIN schedules_lease l ON l.session_id = s.id WHERE s.id IN ({log.marks(locked)})",
-        locked,
-    )
-    return [_unit(row, now) for row in found]
+    # One statement for each table: joined, a database whose statistics are of younger days reads a whole table for
+    # each session.
+    ids = list(locked)
+    states = {
+        row[0]: row[1:]
+        for row in rows.fetch(
+            f"SELECT st.session_id, {_STATE}, (SELECT max(e.seq) FROM schedules_sessionevent e"
+            " WHERE e.session_id = st.session_id) FROM schedules_sessionstate st"
+            f" WHERE st.session_id IN ({log.marks(ids)})",
+            ids,
+        )
+    }
+    leases = {
+        row[0]: Hold(lease_id=row[1], holder=row[2], seconds=row[3], expires_at=row[4])
+        for row in rows.fetch(
+            f"SELECT session_id, lease_id, holder, seconds, expires_at FROM {_LEASES}"
+            f" WHERE session_id IN ({log.marks(ids)})",
+            ids,
+        )
+    }
+    return [_unit(id_, seed, states.get(id_), leases.get(id_), now) for id_, seed in locked.items()]
 
 
-def _unit(row: Sequence[Any], now: int) -> Unit:
-    session_id, seed_length, stored = row[0], row[1], row[2] is not None
-    projection = state.from_row(session_id, row[3:13]) if stored else state.blank(session_id, seed_length=seed_length)
-    unit = Unit(session_id=session_id, now=now, projection=projection, lease=None)
-    if row[13] is not None:
-        lease = Hold(lease_id=row[13], holder=row[14], seconds=row[15], expires_at=row[16])
+def _unit(session_id: str, seed_length: int, stored: Sequence[Any] | None, lease: Hold | None, now: int) -> Unit:
+    if stored is None:
+        projection = state.blank(session_id, seed_length=seed_length)
+        last = _last_own_seq(session_id)
+    else:
+        projection = state.from_row(session_id, stored[:-1])
+        last = stored[-1]
+    unit = Unit(session_id=session_id, now=now, projection=projection, lease=lease)
+    if lease is not None:
         unit._lease_stored = True
         latest = lease_end(now, lease.seconds)
         if lease.expires_at > latest:
             # The clock was set back since: a lease never lasts longer than one lease time from now.
             lease.expires_at = latest
             unit._lease_changed = True
-        unit.lease = lease
-    last = row[17]
     if last is not None and last > projection.folded_through:
         for event in log.own_stream(session_id, projection.folded_through + 1):
             projection.apply(event)
     return unit
+
+
+def _last_own_seq(session_id: str) -> int | None:
+    found = rows.fetch("SELECT max(seq) FROM schedules_sessionevent WHERE session_id = %s", [session_id])
+    last: int | None = found[0][0]
+    return last
 
 
 def flush(units: Sequence[Unit], *, rearm: bool = False) -> None:

@@ -78,21 +78,21 @@ def create(made: Header) -> None:
         cursor.execute(f"INSERT INTO schedules_session ({_FIELDS}) VALUES ({marks(values)})", values)
 
 
-def lock(session_ids: Sequence[str], *, skip_locked: bool = False) -> list[str]:
-    """Lock sessions until the transaction ends; the ids of those that exist and were locked, in order.
+def lock(session_ids: Sequence[str], *, skip_locked: bool = False) -> dict[str, int]:
+    """Lock sessions until the transaction ends; the seedLength of each that exists and was locked, by id, in order.
 
     Always in the order of their ids, so that two callers never wait for each other in a circle. On SQLite the
-    immediate transaction already is the lock.
+    immediate transaction already is the lock. A header never changes, so it can be read by the statement that locks.
     """
     tail = ""
     if connection.vendor == "postgresql":
         tail = " FOR NO KEY UPDATE SKIP LOCKED" if skip_locked else " FOR NO KEY UPDATE"
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT id FROM schedules_session WHERE id IN ({marks(session_ids)}) ORDER BY id{tail}",
+            f"SELECT id, seed_length FROM schedules_session WHERE id IN ({marks(session_ids)}) ORDER BY id{tail}",
             list(session_ids),
         )
-        return [row[0] for row in cursor.fetchall()]
+        return dict(cursor.fetchall())
 
 
 def append(events: Iterable[tuple[str, Event]]) -> None:
