@@ -35,6 +35,11 @@ def read(paths: Iterable[str | Path]) -> list[reconcile.Declared]:
     return sorted(found, key=lambda file: file.path)
 
 
+def real(workspace: str | Path) -> str:
+    """The real path of a workspace: what a job keeps, whatever link its setting names."""
+    return os.path.realpath(workspace)
+
+
 @dataclass(slots=True)
 class _Walk:
     """What was found so far: each path, with the fault for which it is not read.

@@ -134,7 +134,10 @@ def flush(units: Sequence[Unit], *, rearm: bool = False) -> None:
 
     With ``rearm`` each session's next due instant is written whether or not anything was appended.
     """
-    log.append([(unit.session_id, event) for unit in units for event in unit.appended])
+    appended = [(unit.session_id, event) for unit in units for event in unit.appended]
+    log.append(appended)
+    for hook in log.hooks:
+        hook(appended)
     store.write(
         [unit.projection for unit in units if rearm or unit.projection.touched],
         {unit.session_id for unit in units if unit.lease is not None},

@@ -22,6 +22,14 @@ from schedules.sessions.lossless import Json
 logger = logging.getLogger(__name__)
 
 
+#: Called with a session's id, a tool's name and the decision time where the tool gives a value, in the transaction that
+#: the value tells of; others fill them in their apps.py.
+on_value: list[Callable[[str, str, int], None]] = []
+
+#: Called with a session's id and a tool's name after the tool gave an error value, which wrote nothing.
+on_error: list[Callable[[str, str], None]] = []
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """A tool's answer. ``code`` is None for a value, else the error's code; ``value`` is the body either way."""
@@ -49,11 +57,11 @@ def create(session_id: str, arguments: Json, *, lease_id: str | None = None, onc
             record = rules.resolve(request, unit.projection.next_schedule_id(), unit.now)
             known["id"] = record.id
             unit.append(events.SCHEDULE_CHANGE, codec.encode(codec.Create(record=record)))
-            return records.view(record, unit.now)
+            return _told(unit, "create", records.view(record, unit.now))
 
         return transaction.perform(session_id, action, lease_id=lease_id, once=once)
 
-    return _answer("create", call, known)
+    return _answer(session_id, "create", call, known)
 
 
 def list_(session_id: str, arguments: Json, *, lease_id: str | None = None) -> Answer:
@@ -64,11 +72,12 @@ def list_(session_id: str, arguments: Json, *, lease_id: str | None = None) -> A
 
         def action(unit: Unit) -> Json:
             _ready(unit)
-            return [records.view(entry.record, unit.now) for entry in unit.projection.active_entries()]
+            views: Json = [records.view(entry.record, unit.now) for entry in unit.projection.active_entries()]
+            return _told(unit, "list", views)
 
         return transaction.perform(session_id, action, lease_id=lease_id)
 
-    return _answer("list", call, {})
+    return _answer(session_id, "list", call, {})
 
 
 def delete(session_id: str, arguments: Json, *, lease_id: str | None = None, once: Once | None = None) -> Answer:
@@ -82,13 +91,13 @@ def delete(session_id: str, arguments: Json, *, lease_id: str | None = None, onc
         def action(unit: Unit) -> Json:
             _ready(unit)
             if unit.projection.entry(schedule_id) is None:
-                return {"id": schedule_id, "deleted": False, "code": "schedule_not_found"}
+                return _told(unit, "delete", {"id": schedule_id, "deleted": False, "code": "schedule_not_found"})
             unit.append(events.SCHEDULE_CHANGE, codec.encode(codec.Delete(id=schedule_id)))
-            return {"id": schedule_id, "deleted": True}
+            return _told(unit, "delete", {"id": schedule_id, "deleted": True})
 
         return transaction.perform(session_id, action, lease_id=lease_id, once=once)
 
-    return _answer("delete", call, named("delete", arguments))
+    return _answer(session_id, "delete", call, named("delete", arguments))
 
 
 def named(operation: str, arguments: Json) -> dict[str, Json]:
@@ -113,10 +122,18 @@ def _ready(unit: Unit) -> None:
         raise errors.CORRUPT.error()
 
 
-def _answer(operation: str, call: Callable[[], Json], known: dict[str, Json]) -> Answer:
+def _told(unit: Unit, operation: str, value: Json) -> Json:
+    for hook in on_value:
+        hook(unit.session_id, f"schedule_{operation}", unit.now)
+    return value
+
+
+def _answer(session_id: str, operation: str, call: Callable[[], Json], known: dict[str, Json]) -> Answer:
     try:
         return Answer(value=call())
     except errors.ScheduleError as error:
+        for hook in on_error:
+            hook(session_id, f"schedule_{operation}")
         return Answer(value={"code": error.code, "message": error.message}, code=error.code)
     except PersistenceUncertain:
         return uncertain(operation, known)

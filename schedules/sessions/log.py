@@ -3,7 +3,7 @@
 Everything here runs inside the caller's transaction; what is appended is durable when that commits.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,11 @@ _EVENT = {"session_id": TEXT, "seq": NUMBER, "type": TEXT, "time": NUMBER, "data
 _SELECT = "SELECT seq, type, time, data, extra FROM schedules_sessionevent"
 _CHUNK = 1000
 _TURN_MESSAGES = 10_001
+
+
+#: Called with what live sessions append, `(session id, event)` in order, in the transaction that appends it; others
+#: fill it in their apps.py. What an import brings in happened elsewhere, and is not told.
+hooks: list[Callable[[Sequence[tuple[str, Event]]], None]] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -244,7 +244,7 @@ def test_locked_sessions_are_those_that_exist_in_the_order_of_their_ids(make: Ma
     for name in ("c", "a", "b"):
         make(name)
     with transaction.atomic():
-        assert log.lock(["b", "nobody", "c", "a"]) == ["a", "b", "c"]
+        assert list(log.lock(["b", "nobody", "c", "a"])) == ["a", "b", "c"]
 
 
 def test_the_start_and_the_user_messages_of_a_turn_are_found(make: Make) -> None:
