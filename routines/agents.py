@@ -153,7 +153,7 @@ class Agents:
         over = one.ends_at <= now
         if one.lease_id is None or not agentsessions.close(one.session_id, one.lease_id, at_any_rate=over):
             return False
-        agentsessions.forget(one.session_id)
+        agentsessions.forget(one.session_id, None)
         return True
 
     def _take_over(self, one: _Open, now: int) -> bool:
@@ -167,7 +167,7 @@ class Agents:
             return False
         lease_id = agentsessions.reopen(one.session_id, one.task, one.ends_at, now)
         if lease_id is None:
-            agentsessions.forget(one.session_id)
+            agentsessions.forget(one.session_id, self.id)
         else:
             agentsessions.settle(one.held(self.id, lease_id))
         return True

@@ -114,7 +114,7 @@ def start(made: log.Header, task: Task, prompt: str, *, run_id: str, cancelled: 
     except PersistenceUncertain:
         raise
     except Refusal:
-        forget(made.id)
+        forget(made.id, worker)
         raise
     held = Held(
         session_id=made.id,
@@ -143,7 +143,7 @@ def answer(held: Held, cancelled: threading.Event) -> None:
     except Refusal as refusal:
         if refusal.code != "nothing_to_claim":
             logger.warning("agent session %s is another's by now: %s", held.session_id, refusal.code)
-            forget(held.session_id)
+            forget(held.session_id, held.worker)
             return
     settle(held)
 
@@ -151,7 +151,7 @@ def answer(held: Held, cancelled: threading.Event) -> None:
 def settle(held: Held, *, at_once: bool = False) -> None:
     """Close a session that is done: nothing waits in it, its time is over, or ``at_once``. Else let go of its row."""
     if close(held.session_id, held.lease_id, at_any_rate=at_once or held.ends_at <= clock.sample()):
-        forget(held.session_id)
+        forget(held.session_id, held.worker)
         return
     with transaction.barrier():
         rows.execute(
@@ -192,11 +192,15 @@ def reopen(session_id: str, task: Task, ends_at: int, now: int) -> str | None:
     return str(lease["leaseId"])
 
 
-def forget(session_id: str) -> None:
-    """Drop the row of a session that is closed, or another's; its agent's token opens nothing any more."""
+def forget(session_id: str, worker: str | None) -> None:
+    """Drop the row that ``worker`` holds, or nobody; the agent's token opens nothing any more."""
     with transaction.barrier():
-        rows.execute("DELETE FROM routines_agentsession WHERE session_id = %s", [session_id])
-        access.revoke_of_session(session_id, clock.sample())
+        # Another that has taken the session over by now keeps both.
+        if rows.execute(
+            "DELETE FROM routines_agentsession WHERE session_id = %s AND COALESCE(worker, '') = %s",
+            [session_id, worker or ""],
+        ):
+            access.revoke_of_session(session_id, clock.sample())
 
 
 def _turn(held: Held, said: turns.Message | None, cancelled: threading.Event) -> Answer:
