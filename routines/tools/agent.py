@@ -86,7 +86,8 @@ def agent_start(call: Call, inputs: dict[str, Any]) -> Result:
     try:
         answer = agentsessions.start(made, task, inputs["prompt"], run_id=call.run_id, cancelled=call.cancelled)
     except Refusal as refusal:
-        return Result(ok=False, summary=refusal.message)
+        lost = refusal.code == "lease_lost"
+        return Result(ok=False, summary="Another took the agent's session over." if lost else refusal.message)
     return Result(
         ok=answer.exit_code == 0,
         summary=_summary(adapter.name, limit, answer),

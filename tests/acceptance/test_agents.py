@@ -94,7 +94,7 @@ def test_another_process_answers_for_one_that_was_killed_in_the_turn(fresh_datab
         hang, hanging, later = workspace / "hang", workspace / "hanging", workspace / "later"
         hang.touch()
         with working("answer_agents", server=server, workspace=workspace) as worker:
-            agent = int(until(lambda: hanging.exists() and hanging.read_text()) or 0)
+            agent = int(until(lambda: hanging.read_text() if hanging.exists() else None))
             worker.send(signal.SIGKILL)
             worker.wait()
         os.kill(agent, signal.SIGKILL)
