@@ -90,9 +90,9 @@ WAKEFUL_PAUSE_AFTER = number("WAKEFUL_PAUSE_AFTER", 5)
 WAKEFUL_EVENT_RATE = number("WAKEFUL_EVENT_RATE", 60)
 # How long a session that an agent was started in stays open while reminders wait in it.
 WAKEFUL_AGENT_OPEN_SECONDS = number("WAKEFUL_AGENT_OPEN_SECONDS", 86_400)
-# Where the agents that it starts reach it.
+# Where the agents that it starts reach it; `serve` puts the address that it listens on where this is not set.
 WAKEFUL_URL = env.str("WAKEFUL_URL", default=f"http://{WAKEFUL_HOST}:{WAKEFUL_PORT}")
-# Each is an argument list, run without a shell; {prompt}, {model} and {cwd} are filled in.
+# Each is an argument list, run without a shell; {prompt}, {model}, {cwd} and {session} are filled in.
 WAKEFUL_AGENT_ADAPTERS = {
     "echo": {"command": [sys.executable, "-c", "import sys; print(sys.argv[1])", "{prompt}"]},
     **mapping("WAKEFUL_AGENT_ADAPTERS"),
