@@ -156,7 +156,7 @@ class _Filling:
         """A copy of what another step gave: its tool may change what it is handed, and no other may see that."""
         return self.members(value, depth, self.copy)
 
-    def members(self, value: Frozen | Json, depth: int, each: Callable[..., Json]) -> Json:
+    def members(self, value: "Frozen | Json", depth: int, each: Callable[..., Json]) -> Json:
         self.left -= 1 + (len(value) if isinstance(value, str) else 0)
         if self.left < 0:
             raise Missing(f"The values come to more than {MOST_SIZE:,} characters; refer to less of them.")
