@@ -197,7 +197,8 @@ def test_what_is_no_file_that_can_be_read_is_refused(tmp_path: Path) -> None:
     host = Host(tmp_path)
     for path in ("folder", "pipe", "nowhere.md", "x" * 300):
         assert host.run(path).summary.startswith("Nothing was run. There is no workflow file")
-    assert not host.run("a\0b").ok
+    for path in ("a\0b", "a\ud800b"):
+        assert host.run(path).summary.startswith("Nothing was run. A path holds no U+0000")
 
 
 def test_a_file_over_256_kib_or_not_in_utf_8_is_refused(tmp_path: Path) -> None:
