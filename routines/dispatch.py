@@ -156,7 +156,13 @@ def _attempt(run: runs.Claimed, cancelled: threading.Event) -> Outcome:
 def _call(run: runs.Claimed, grant: identities.Grant, user_id: int, now: int, seconds: float) -> Call:
     """What the tool is told; the tools that it calls in turn are told the same."""
 
-    def invoke(name: str, inputs: Mapping[str, Json]) -> Result:
+    def invoke(
+        name: str,
+        inputs: Mapping[str, Json],
+        *,
+        seconds: float | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> Result:
         called = registry.find(name)
         if called is None:
             return Result(ok=False, summary=f"This host has no tool {name}.")
@@ -164,7 +170,10 @@ def _call(run: runs.Claimed, grant: identities.Grant, user_id: int, now: int, se
             return Result(ok=False, summary=f"The identity {grant.name} may not use {name}.")
         if (words := called.problem(dict(inputs))) is not None:
             return Result(ok=False, summary=words)
-        told = replace(call, now=clock.sample(), seconds=min(call.seconds, called.seconds))
+        most = call.seconds if seconds is None else seconds
+        told = replace(
+            call, now=clock.sample(), seconds=min(most, called.seconds), cancelled=cancelled or call.cancelled
+        )
         return _run(called, told, dict(inputs))
 
     call = Call(

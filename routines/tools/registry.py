@@ -54,7 +54,8 @@ class Call:
     depth: how many routines stand between this run and its first cause, itself included.
     workspace: the real path of the routine's own workspace; None where it has none.
     cancelled: set once the answer no longer counts: the time is over, or the process stops.
-    invoke: calls another tool for this one, by name, under the same grants; never raises.
+    invoke: `invoke(name, inputs)` calls another tool for this one, under the same grants; with `seconds` and
+        `cancelled` within limits of its own. Never raises.
     allowed: whether the identity that fires may use the tool of that name.
     """
 
@@ -66,7 +67,7 @@ class Call:
     depth: int = 1
     workspace: str | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
-    invoke: Callable[[str, Mapping[str, Json]], Result]
+    invoke: Callable[..., Result]
     allowed: Callable[[str], bool] = lambda name: True
 
 
