@@ -39,7 +39,7 @@ class Scan:
     files: every manifest, and every folder that could not be searched. What did not change is the same object as in
         the scan before.
     mark: the same number as long as nothing changes.
-    gone: whether something is not there any more that was in the scan before.
+    gone: whether a file is not there any more that was in the scan before.
     """
 
     files: Sequence[reconcile.Declared]
@@ -81,10 +81,10 @@ class Library:
             walk.workspace(str(Path(workspace)))
         walk.memory.before = None
         self._memory = walk.memory
-        gone = any(path not in walk.found for path in self._found)
-        if gone or any(self._found.get(path) is not file for path, file in walk.found.items()):
+        before, self._found = self._found, walk.found
+        if len(before) != len(walk.found) or any(before.get(path) is not file for path, file in walk.found.items()):
             self._mark += 1
-        self._found = walk.found
+        gone = any(path not in walk.found and not file.folder for path, file in before.items())
         return Scan(files=tuple(walk.found.values()), mark=self._mark, gone=gone)
 
 

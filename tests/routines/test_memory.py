@@ -185,7 +185,7 @@ def test_a_workspace_that_moved_behind_its_link_is_read_anew(workspace: Path) ->
 def test_a_path_that_no_database_keeps_is_a_fault(workspace: Path) -> None:
     os.makedirs(os.fsencode(workspace / ".routines") + b"/\xff")
     good = workspaces.put(workspace, "aa")
-    shutil.copy(good, os.fsencode(workspace / ".routines") + b"/\xff/ROUTINE.md")
+    shutil.copy(os.fsencode(good), os.fsencode(workspace / ".routines") + b"/\xff/ROUTINE.md")
     scan = library.Library().scan([str(workspace)])
     assert ids(scan) == ["?", "aa"]
     assert "not UTF-8" in messages(scan)[-1] + messages(scan)[0]
