@@ -111,17 +111,6 @@ def lower(run: runs.Claimed, routine: manifest.Routine, now: int) -> lowering.Lo
     return lowering.lower(routine, run.firing.workspace, context)
 
 
-def refusal(grant: identities.Grant | None, user: User | None, tool: str) -> str | None:
-    """Why an identity does not fire a tool; None where it may."""
-    if grant is None:
-        return "The settings do not know the routine's identity; add it to WAKEFUL_IDENTITIES."
-    if not grant.allows(tool):
-        return f"The identity {grant.name} may not use {tool}; grant it in WAKEFUL_IDENTITIES."
-    if user is None:
-        return f"The identity {grant.name} has no active user; make one, or name another in WAKEFUL_IDENTITIES."
-    return None
-
-
 def granted(run: runs.Claimed, routine: manifest.Routine) -> tuple[identities.Grant | None, User | None]:
     """Who fires a run: the user who made the cron job, or the routine's identity."""
     if run.firing.owner is not None:
@@ -144,7 +133,7 @@ def _attempt(run: runs.Claimed, cancelled: threading.Event) -> Outcome:
     if tool is None:
         return Outcome(result=Result(ok=False, summary=f"This host has no tool {lowered.tool}."))
     grant, user = granted(run, routine)
-    words = refusal(grant, user, tool.name) or tool.problem(lowered.inputs)
+    words = identities.refusal(grant, user, tool.name) or tool.problem(lowered.inputs)
     if words is not None or grant is None or user is None:
         return Outcome(result=Result(ok=False, summary=words or ""), secrets=lowered.secrets)
     call = _call(run, grant, user.pk, now, tool.seconds)
