@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from schedules import transaction
-from schedules.domain import instants, timecontext, zones
+from schedules.domain import framing, instants, timecontext, zones
 from schedules.idempotency import Once
 from schedules.locked import Unit
 from schedules.projection import rows
@@ -136,6 +136,26 @@ def discard(session_id: str, followup_id: str, lease_id: str, *, header_lease: s
         return {"followupId": followup_id, "discarded": True}
 
     return transaction.perform(session_id, action, lease_id=header_lease)
+
+
+def queue_prompt(session_id: str, text: str) -> str | None:
+    """Queue a prompt, as it is, for the host of a live session; the `followupId`. None where the session is busy.
+
+    Needs no lease: whoever may reach the session may prompt it. Raises Refusal: ``not_found``, ``session_not_live``.
+    """
+
+    def action(unit: Unit) -> Json:
+        if not unit.live:
+            raise Refusal("session_not_live", "No host holds this session. Open it first.")
+        if not unit.projection.idle:
+            return None
+        followup_id = log.new_id()
+        unit.projection.expect_new_followup(followup_id)
+        unit.append(events.FOLLOWUP_QUEUED, framing.prompt(followup_id, text))
+        return followup_id
+
+    answer = transaction.perform(session_id, action)
+    return None if answer is None else str(answer)
 
 
 def describe(turn_events: Iterable[Event], now: int) -> dict[str, Json]:

@@ -56,3 +56,8 @@ def queued(admission: due.Admission, followup_id: str, text: str) -> dict[str, J
         for reminder in admission.reminders
     ]
     return {"followupId": followup_id, "kind": admission.kind, "reminders": reminders, "text": text}
+
+
+def prompt(followup_id: str, text: str) -> dict[str, Json]:
+    """The data of the `followup/queued` that queues a prompt of no reminder: its text is not framed."""
+    return {"followupId": followup_id, "kind": "prompt", "reminders": [], "text": text}

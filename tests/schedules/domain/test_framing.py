@@ -72,3 +72,7 @@ def test_a_queued_followup_says_what_it_holds() -> None:
         "reminders": [{"id": "schedule-1", "occurrenceAt": "2026-12-01T00:00:00.000Z", "prompt": "p"}],
         "text": "text",
     }
+
+
+def test_a_prompt_is_queued_as_it_is() -> None:
+    assert framing.prompt("f", EVIL) == {"followupId": "f", "kind": "prompt", "reminders": [], "text": EVIL}
