@@ -1,11 +1,19 @@
 """Watches the workspaces: a look that costs little, often, and a reconcile where something changed."""
 
+import logging
 import time
 
 from django.conf import settings
+from django.db import connection
 
 from routines import registrar
+from schedules import clock
 from schedules.domain import instants
+from schedules.sessions.errors import PersistenceUncertain
+
+logger = logging.getLogger(__name__)
+
+_UNANSWERED_SECONDS = 5
 
 #: How many times as long as a look there is none after it: a few hundredths of a processor.
 REST = 15
@@ -24,6 +32,26 @@ class Watcher:
         self._mark: int | None = None
         self._reconciled_at = 0
         self._doubting = False
+        self._alarm = clock.Alarm()
+        self._stopping = False
+
+    def run(self) -> None:
+        """Look until stopped. A database that does not answer is asked again."""
+        while not self._stopping:
+            try:
+                wait = self.step(clock.sample())
+            except PersistenceUncertain:
+                logger.warning(
+                    "the database did not answer; the files are looked at again in %s s", _UNANSWERED_SECONDS
+                )
+                wait = _UNANSWERED_SECONDS
+            connection.close()
+            self._alarm.wait(wait)
+
+    def stop(self) -> None:
+        """Finish the look under way and end :meth:`run`. Safe in a signal handler."""
+        self._stopping = True
+        self._alarm.ring()
 
     def step(self, now: int) -> float:
         """Look once, and reconcile where something changed; seconds until the next look.
