@@ -90,9 +90,9 @@ WAKEFUL_PAUSE_AFTER = number("WAKEFUL_PAUSE_AFTER", 5)
 WAKEFUL_EVENT_RATE = number("WAKEFUL_EVENT_RATE", 60)
 # How long a session that an agent was started in stays open while reminders wait in it.
 WAKEFUL_AGENT_OPEN_SECONDS = number("WAKEFUL_AGENT_OPEN_SECONDS", 86_400)
-# Where the agents that it starts reach it.
+# Where the agents that it starts reach it; `serve` puts the address that it listens on where this is not set.
 WAKEFUL_URL = env.str("WAKEFUL_URL", default=f"http://{WAKEFUL_HOST}:{WAKEFUL_PORT}")
-# Each is an argument list, run without a shell; {prompt}, {model} and {cwd} are filled in.
+# Each is an argument list, run without a shell; {prompt}, {model}, {cwd} and {session} are filled in.
 WAKEFUL_AGENT_ADAPTERS = {
     "echo": {"command": [sys.executable, "-c", "import sys; print(sys.argv[1])", "{prompt}"]},
     **mapping("WAKEFUL_AGENT_ADAPTERS"),
@@ -101,6 +101,24 @@ WAKEFUL_AGENT_ADAPTERS = {
 WAKEFUL_OUTBOUND_ALLOW = env.list("WAKEFUL_OUTBOUND_ALLOW", default=[])
 _VAULT = "WAKEFUL_VAULT_"
 WAKEFUL_VAULT = {name.removeprefix(_VAULT): value for name, value in os.environ.items() if name.startswith(_VAULT)}
+
+
+def mail(url: str) -> dict[str, Any]:
+    """Django's settings for the mail server of a URL; what it leaves open, Django's defaults say."""
+    read = environ.Env.email_url_config(url)
+    found = {name: value for name, value in read.items() if value is not None and name.startswith("EMAIL_")}
+    found.setdefault("EMAIL_PORT", 587 if "EMAIL_USE_TLS" in found else 465 if "EMAIL_USE_SSL" in found else 25)
+    return found
+
+
+# EMAIL_HOST and the like. Without a server no mail goes out, and whoever sends a notice is told.
+try:
+    globals().update(mail(env.str("EMAIL_URL", default="") or "dummymail://"))
+except (ValueError, environ.ImproperlyConfigured):
+    UNREADABLE["EMAIL_URL"] = "smtp+tls://USER:PASSWORD@HOST:587"
+# In seconds, for each step of a delivery: whoever waits gives up after as long, and what they left must end too.
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="wakeful@localhost")
 
 INSTALLED_APPS = [
     "schedules.apps.SchedulesConfig",

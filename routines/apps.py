@@ -8,7 +8,7 @@ class RoutinesConfig(AppConfig):
     verbose_name = "Routines"
 
     def ready(self) -> None:
-        from routines import events
+        from routines import checks, events  # noqa: F401  checks register themselves
         from schedules import tools
         from schedules.sessions import log
 

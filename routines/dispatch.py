@@ -111,17 +111,6 @@ def lower(run: runs.Claimed, routine: manifest.Routine, now: int) -> lowering.Lo
     return lowering.lower(routine, run.firing.workspace, context)
 
 
-def refusal(grant: identities.Grant | None, user: User | None, tool: str) -> str | None:
-    """Why an identity does not fire a tool; None where it may."""
-    if grant is None:
-        return "The settings do not know the routine's identity; add it to WAKEFUL_IDENTITIES."
-    if not grant.allows(tool):
-        return f"The identity {grant.name} may not use {tool}; grant it in WAKEFUL_IDENTITIES."
-    if user is None:
-        return f"The identity {grant.name} has no active user; make one, or name another in WAKEFUL_IDENTITIES."
-    return None
-
-
 def granted(run: runs.Claimed, routine: manifest.Routine) -> tuple[identities.Grant | None, User | None]:
     """Who fires a run: the user who made the cron job, or the routine's identity."""
     if run.firing.owner is not None:
@@ -144,7 +133,7 @@ def _attempt(run: runs.Claimed, cancelled: threading.Event) -> Outcome:
     if tool is None:
         return Outcome(result=Result(ok=False, summary=f"This host has no tool {lowered.tool}."))
     grant, user = granted(run, routine)
-    words = refusal(grant, user, tool.name) or tool.problem(lowered.inputs)
+    words = identities.refusal(grant, user, tool.name) or tool.problem(lowered.inputs)
     if words is not None or grant is None or user is None:
         return Outcome(result=Result(ok=False, summary=words or ""), secrets=lowered.secrets)
     call = _call(run, grant, user.pk, now, tool.seconds)
@@ -156,7 +145,13 @@ def _attempt(run: runs.Claimed, cancelled: threading.Event) -> Outcome:
 def _call(run: runs.Claimed, grant: identities.Grant, user_id: int, now: int, seconds: float) -> Call:
     """What the tool is told; the tools that it calls in turn are told the same."""
 
-    def invoke(name: str, inputs: Mapping[str, Json]) -> Result:
+    def invoke(
+        name: str,
+        inputs: Mapping[str, Json],
+        *,
+        seconds: float | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> Result:
         called = registry.find(name)
         if called is None:
             return Result(ok=False, summary=f"This host has no tool {name}.")
@@ -164,7 +159,10 @@ def _call(run: runs.Claimed, grant: identities.Grant, user_id: int, now: int, se
             return Result(ok=False, summary=f"The identity {grant.name} may not use {name}.")
         if (words := called.problem(dict(inputs))) is not None:
             return Result(ok=False, summary=words)
-        told = replace(call, now=clock.sample(), seconds=min(call.seconds, called.seconds))
+        most = call.seconds if seconds is None else seconds
+        told = replace(
+            call, now=clock.sample(), seconds=min(most, called.seconds), cancelled=cancelled or call.cancelled
+        )
         return _run(called, told, dict(inputs))
 
     call = Call(

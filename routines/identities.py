@@ -56,6 +56,20 @@ def grant(identity: manifest.Identity | None) -> Grant | None:
     )
 
 
+def refusal(granted: Grant | None, user: User | None, tool: str) -> str | None:
+    """Why an identity does not fire a tool; None where it may.
+
+    granted: its grant; None where the settings do not know it. user: the active user behind that.
+    """
+    if granted is None:
+        return "The settings do not know the routine's identity; add it to WAKEFUL_IDENTITIES."
+    if not granted.allows(tool):
+        return f"The identity {granted.name} may not use {tool}; grant it in WAKEFUL_IDENTITIES."
+    if user is None:
+        return f"The identity {granted.name} has no active user; make one, or name another in WAKEFUL_IDENTITIES."
+    return None
+
+
 def user_of(granted: Grant) -> User | None:
     """The active user behind a grant."""
     active = User.objects.filter(is_active=True)

@@ -27,7 +27,7 @@ _BURST_MS = 60 * instants.SECOND
 
 _OVERLAP = "The previous run had not ended."
 _TABLE = "routines_job"
-_COLUMNS = "id, source, routine_id, document, workspace, owner_id, once, anchor, cursor, last_slot"
+_COLUMNS = "id, source, routine_id, document, workspace, owner_id, once, anchor, cursor, last_slot, fire_at"
 _ARMED = {"cursor": NUMBER, "next_slot": NUMBER, "fire_at": NUMBER, "last_slot": NUMBER}
 
 
@@ -45,6 +45,7 @@ class Job:
     anchor: int
     cursor: int
     last_slot: int | None
+    fire_at: int | None
 
     @property
     def routine(self) -> manifest.Routine:
@@ -85,21 +86,33 @@ def fire(now: int) -> int:
             "fire_at <= %s AND paused_at IS NULL ORDER BY fire_at, id LIMIT %s" + runs.lock(skip_locked=True),
             [now, BATCH],
         )
-        busy = runs.open_sources([job.source for job in found])
-        made: list[runs.New] = []
-        armed: list[bulk.Row] = []
-        for job in found:
-            try:
-                fired, row = _fired(job, now, busy=job.source in busy)
-            except Exception:
-                # One job whose slots cannot be computed must not keep the others from firing.
-                logger.exception("%s: its slots cannot be computed; it is tried again in a minute", job.source)
-                fired, row = [], (job.cursor, job.last_slot, now + _BROKEN_MS, job.last_slot, job.id)
-            made += fired
-            armed.append(row)
-        runs.insert(made, now)
-        bulk.update(_TABLE, _ARMED, {"id": TEXT}, armed)
+        _fire(found, now)
     return len(found)
+
+
+def settle(ids: Sequence[str], now: int) -> None:
+    """Turn into runs what some jobs, at most BATCH, owe by ``now``, jitter or not: their schedules are about to change.
+
+    Inside the caller's transaction, which holds their rows.
+    """
+    _fire(_jobs(f"id IN ({log.marks(ids)}) AND next_slot <= %s AND paused_at IS NULL", [*ids, now]), now)
+
+
+def _fire(found: Sequence[Job], now: int) -> None:
+    busy = runs.open_sources([job.source for job in found])
+    made: list[runs.New] = []
+    armed: list[bulk.Row] = []
+    for job in found:
+        try:
+            fired, row = _fired(job, max(now, job.fire_at or now), busy=job.source in busy)
+        except Exception:
+            # One job whose slots cannot be computed must not keep the others from firing.
+            logger.exception("%s: its slots cannot be computed; it is tried again in a minute", job.source)
+            fired, row = [], (job.cursor, job.last_slot, now + _BROKEN_MS, job.last_slot, job.id)
+        made += fired
+        armed.append(row)
+    runs.insert(made, now)
+    bulk.update(_TABLE, _ARMED, {"id": TEXT}, armed)
 
 
 def _fired(job: Job, now: int, *, busy: bool) -> tuple[list[runs.New], bulk.Row]:
@@ -170,12 +183,10 @@ def _heard(job: Job, name: str, payload: Json, time: int, depth: int, now: int, 
     count = _count_burst(job.id, now)
     if count > settings.WAKEFUL_EVENT_RATE:
         words = (
-            f"Events fire a routine {settings.WAKEFUL_EVENT_RATE} times a minute at most; the rest of this minute's "
+            f"Events fire it {settings.WAKEFUL_EVENT_RATE} times a minute at most; the rest of the minute is let go."
         )
         # The first one over tells of all the others.
-        return (
-            [job.run("event", time, skipped=words + "are let go.")] if count == settings.WAKEFUL_EVENT_RATE + 1 else []
-        )
+        return [job.run("event", time, skipped=words)] if count == settings.WAKEFUL_EVENT_RATE + 1 else []
     if job.source in busy:
         return [job.run("event", time, depth=depth + 1, skipped=_OVERLAP)]
     busy.add(job.source)
@@ -283,6 +294,7 @@ def _jobs(condition: str, values: Sequence[object]) -> list[Job]:
             anchor=row[7],
             cursor=row[8],
             last_slot=row[9],
+            fire_at=row[10],
         )
         for row in found
     ]

@@ -2,24 +2,49 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from routines.domain import errors, frontmatter, limits, parse, reconcile
+from routines import memory
+from routines.domain import errors, reconcile
+from schedules.sessions import lossless
 
-NAME = "ROUTINE.md"
+NAME = memory.NAME
+FOLDER = ".routines"
 
 #: How many manifests, and how many folders, one walk takes.
 MOST_FILES = 100_000
 MOST_FOLDERS = 100_000
 
-_NOT_FILE = "This is neither a file nor a folder; name a ROUTINE.md or a folder that holds some."
+_NOT_FOLDER = "This is no folder; put a folder here, or name another workspace in the settings."
+_EMPTY = (
+    "The workspace is empty, as where its disk is away, so the routines that it had are kept; to remove them, take it "
+    "out of the settings."
+)
 _LEADS_OUT = "This is a symbolic link that leads out of the folder; put the file itself here."
+_FOLDER_LEADS_OUT = "This is a symbolic link that leads out of the workspace; put the folder itself here."
+_NO_TEXT = "The name of the file or of a folder above it is not UTF-8; rename it."
 _TOO_MANY = (
     f"There are more than {MOST_FILES:,} routines or {MOST_FOLDERS:,} folders here, and the rest was left out; name "
     "fewer or smaller folders."
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """What workspaces hold.
+
+    files: every manifest, and every folder that could not be searched. What did not change is the same object as in
+        the scan before.
+    mark: the same number as long as nothing changes.
+    gone: whether a file is not there any more that was in the scan before.
+    """
+
+    files: Sequence[reconcile.Declared]
+    mark: int
+    gone: bool
 
 
 def read(paths: Iterable[str | Path]) -> list[reconcile.Declared]:
@@ -28,11 +53,10 @@ def read(paths: Iterable[str | Path]) -> list[reconcile.Declared]:
     A folder is searched at any depth for files named ROUTINE.md. Links to folders are not followed; a link to a file
     is, within the folder. Never raises: what cannot be read is there with its fault.
     """
-    walk = _Walk()
+    walk = _Walk(memory=memory.Memory(now_ns=time.time_ns()))
     for path in paths:
-        walk.name(Path(path))
-    found = (_declared(path, fault) for path, fault in walk.found.items())
-    return sorted(found, key=lambda file: file.path)
+        walk.name(str(Path(path)))
+    return sorted(walk.found.values(), key=lambda file: file.path)
 
 
 def real(workspace: str | Path) -> str:
@@ -40,103 +64,126 @@ def real(workspace: str | Path) -> str:
     return os.path.realpath(workspace)
 
 
-@dataclass(slots=True)
-class _Walk:
-    """What was found so far: each path, with the fault for which it is not read.
+class Library:
+    """The manifests of workspaces, kept in memory so that a look costs little. For one thread at a time."""
 
+    def __init__(self, now_ns: Callable[[], int] = time.time_ns) -> None:
+        """now_ns: the time by which files were changed, in nanoseconds: the machine's own."""
+        self._now_ns = now_ns
+        self._memory = memory.Memory(now_ns=now_ns())
+        self._found: Mapping[str, reconcile.Declared] = {}
+        self._mark = 0
+
+    def scan(self, workspaces: Iterable[str]) -> Scan:
+        """Look at `<workspace>/.routines` of each. Never raises: what cannot be read is there with its fault."""
+        walk = _Walk(memory=memory.Memory(now_ns=self._now_ns(), before=self._memory))
+        for workspace in workspaces:
+            walk.workspace(str(Path(workspace)))
+        walk.memory.before = None
+        self._memory = walk.memory
+        before, self._found = self._found, walk.found
+        if len(before) != len(walk.found) or any(before.get(path) is not file for path, file in walk.found.items()):
+            self._mark += 1
+        gone = any(path not in walk.found and not file.folder for path, file in before.items())
+        return Scan(files=tuple(walk.found.values()), mark=self._mark, gone=gone)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """What was found so far, by path.
+
+    memory: what is known of it.
     seen: the real paths of the files, so that one named twice counts once.
     folders: how many were looked into.
     """
 
-    found: dict[Path, errors.Fault | None] = field(default_factory=dict)
+    memory: memory.Memory
+    found: dict[str, reconcile.Declared] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     folders: int = 0
 
-    def name(self, path: Path) -> None:
+    def name(self, path: str) -> None:
         """Take in a path that somebody named: it may be a link itself."""
         try:
-            mode = path.stat().st_mode
+            mode = os.stat(path).st_mode
         except (OSError, ValueError) as problem:
-            self.found[path] = _unreadable(problem)
+            self._note(path, memory.unreadable(problem), None)
             return
         if stat.S_ISDIR(mode):
-            self.folder(path)
+            self._search(path, os.path.realpath(path), None)
         elif stat.S_ISREG(mode):
-            self.take(path, os.path.realpath(path))
+            self._take(path, os.path.realpath(path), None)
         else:
-            self.found[path] = _fault(_NOT_FILE)
+            self._note(path, memory.fault(memory.NOT_FILE), None)
 
-    def folder(self, top: Path) -> None:
-        """Take in all that lies below a folder."""
-        inside = os.path.join(os.path.realpath(top), "")
+    def workspace(self, path: str) -> None:
+        """Take in the routines of a workspace. One that cannot be looked into has not lost them: a disk comes back."""
+        workspace = real(path)
+        top = os.path.join(path, FOLDER)
+        try:
+            if not stat.S_ISDIR(os.stat(path).st_mode):
+                self._note(path, memory.fault(_NOT_FOLDER), workspace, folder=True)
+                return
+            try:
+                mode = os.stat(top).st_mode
+            except FileNotFoundError:
+                if not os.listdir(path):
+                    self._note(path, memory.fault(_EMPTY, warning=True), workspace, folder=True)
+                elif os.path.islink(top):
+                    raise
+                return
+        except (OSError, ValueError) as problem:
+            self._note(path, memory.unreadable(problem), workspace, folder=True)
+            return
+        if not stat.S_ISDIR(mode):
+            self._note(top, memory.fault(_NOT_FOLDER), workspace, folder=True)
+        elif not _inside(real(top), workspace):
+            self._note(top, memory.fault(_FOLDER_LEADS_OUT), workspace, folder=True)
+        else:
+            self._search(top, real(top), workspace)
+
+    def _search(self, top: str, inside: str, workspace: str | None) -> None:
+        """Take in all that lies below a folder, whose real path is `inside`."""
         waiting = [top]
         while waiting:
             folder = waiting.pop()
             self.folders += 1
             if self.folders > MOST_FOLDERS or len(self.seen) >= MOST_FILES:
-                self.found[top] = _fault(_TOO_MANY)
+                self._note(top, memory.fault(_TOO_MANY), workspace, folder=True)
                 return
             try:
-                # The last first: the next to be taken is the end of the list.
-                for entry in _entries(folder):
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
-                    elif entry.name == NAME:
-                        self.below(Path(entry.path), inside)
+                listing = self.memory.listing(folder, follow=folder == top)
+            except FileNotFoundError:
+                continue  # gone since it was seen
             except OSError as problem:
-                self.found[folder] = _unreadable(problem)
+                self._note(folder, memory.unreadable(problem), workspace, folder=True)
+                continue
+            # The last first: the next to be taken is the end of the list.
+            waiting += listing.folders
+            if listing.file is not None:
+                self._below(listing.file, top, inside, workspace, linked=listing.linked)
 
-    def below(self, path: Path, inside: str) -> None:
+    def _below(self, path: str, top: str, inside: str, workspace: str | None, *, linked: bool) -> None:
         """Take in a file of a folder, unless it is a link out of it."""
-        real = os.path.realpath(path)
-        if real.startswith(inside):
-            self.take(path, real)
+        # No link lies between the top and a file that is none, since links to folders are not followed.
+        at = os.path.realpath(path) if linked else inside + path[len(top) :]
+        if linked and not _inside(at, inside):
+            self._note(path, memory.fault(_LEADS_OUT), workspace)
+        elif workspace is not None and not lossless.is_unicode(path + workspace):
+            # No database keeps such a path.
+            self._note(path, memory.fault(_NO_TEXT), workspace)
         else:
-            self.found[path] = _fault(_LEADS_OUT)
+            self._take(path, at, workspace)
 
-    def take(self, path: Path, real: str) -> None:
+    def _take(self, path: str, at: str, workspace: str | None) -> None:
         """Take in a file, once."""
-        if real not in self.seen:
-            self.seen.add(real)
-            self.found[path] = None
+        if at not in self.seen:
+            self.seen.add(at)
+            self.found[path] = self.memory.declared(path, workspace)
+
+    def _note(self, path: str, fault: errors.Fault, workspace: str | None, *, folder: bool = False) -> None:
+        self.found[path] = self.memory.fault(path, fault, workspace, folder=folder)
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
-        yield from sorted(entries, key=lambda entry: entry.name, reverse=True)
-
-
-def _declared(path: Path, fault: errors.Fault | None) -> reconcile.Declared:
-    try:
-        if fault is not None:
-            raise errors.Invalid([fault])
-        text = frontmatter.decode(_bytes(path))
-    except errors.Invalid as invalid:
-        return reconcile.Declared(path=str(path), routine=None, faults=invalid.faults)
-    # A file by another name, which somebody named, need not lie in a folder of its own.
-    folder = Path(os.path.abspath(path)).parent.name if path.name == NAME else ""
-    reading = parse.read_routine(text, folder or None)
-    return reconcile.Declared(path=str(path), routine=reading.routine, faults=reading.faults, id_line=reading.id_line)
-
-
-def _bytes(path: Path) -> bytes:
-    """A file's bytes. Raises `errors.Invalid`, for a large one before it is opened."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise errors.Invalid([_fault(_NOT_FILE)])
-        if status.st_size > limits.MAX_BYTES:
-            raise errors.Invalid([_fault(limits.TOO_LARGE)])
-        with path.open("rb") as opened:
-            return opened.read(limits.MAX_BYTES + 1)
-    except OSError as problem:
-        raise errors.Invalid([_unreadable(problem)]) from None
-
-
-def _unreadable(problem: OSError | ValueError) -> errors.Fault:
-    words = problem.strerror if isinstance(problem, OSError) else None
-    return _fault(f"This cannot be read: {words or 'no path is so'}.")
-
-
-def _fault(message: str) -> errors.Fault:
-    return errors.Fault(code="routine_invalid", message=message)
+def _inside(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(folder, ""))

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from routines.domain import dispatchable, jsonvalues, manifest, placeholders
 from routines.domain.jsonvalues import Frozen
+from schedules.sessions import lossless
 from schedules.sessions.lossless import Json
 
 AGENT_START = "agent_start"
@@ -86,8 +87,8 @@ def within(workspace: str, path: str) -> str:
 
     A relative path is taken from the workspace; neither `..` nor a symbolic link may leave it.
     """
-    if "\0" in path:
-        raise Unlowerable("A path holds no U+0000.")
+    if "\0" in path or not lossless.is_unicode(path):
+        raise Unlowerable("A path holds no U+0000 and no lone surrogate; write whole characters.")
     root = os.path.realpath(workspace)
     real = os.path.realpath(os.path.join(root, path))
     if real != root and not real.startswith(os.path.join(root, "")):

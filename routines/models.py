@@ -9,6 +9,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from schedules.sessions.models import SessionIdField
+
 
 class Registrar(models.Model):
     """The one row that tells what the last reconcile saw. Its ``version`` is claimed by whoever changes the jobs."""
@@ -215,20 +217,18 @@ class AuditRecord(models.Model):
 class AgentSession(models.Model):
     """A session that `agent_start` opened and that stays open while reminders wait in it.
 
-    ``worker`` holds it until ``lease_until``; another process takes it over from then on. ``ends_at`` bounds its life.
+    While its adapter runs ``worker`` holds it until ``lease_until``: from then on the worker is taken for dead, and
+    another process opens the session anew. Between turns nobody holds it, and ``session_lease`` opens the next one.
     """
 
-    session_id = models.CharField(primary_key=True, max_length=128)
+    session_id = SessionIdField(primary_key=True, max_length=128)
     run_id = models.CharField(max_length=36)
-    adapter = models.TextField()
-    options = models.TextField(help_text="JSON text: what else the adapter is told.")
-    worker = models.CharField(max_length=128)
-    lease_until = models.BigIntegerField()
-    session_lease = models.CharField(max_length=64, help_text="The session's own leaseId.")
-    ends_at = models.BigIntegerField()
-
-    class Meta:
-        indexes = (models.Index(fields=["lease_until"], name="agent_lease"),)
+    user_id = models.BigIntegerField(help_text="Who owns the session.")
+    task = models.TextField(help_text="JSON text: the adapter, and what else it is told.")
+    worker = models.CharField(max_length=128, null=True)
+    lease_until = models.BigIntegerField(default=0)
+    session_lease = models.CharField(max_length=64, null=True, help_text="The session's own leaseId.")
+    ends_at = models.BigIntegerField(help_text="It is closed from then on, whatever waits in it.")
 
     def __str__(self) -> str:
         return str(self.session_id)

@@ -84,22 +84,24 @@ class Scheduler:
     def run(self) -> None:
         """Drive until stopped, then have what is worked ended. A database that does not answer is asked again."""
         unanswered = 0
-        try:
-            while not self._stopping:
-                try:
-                    wait = self.drive_once().wait
-                    unanswered = 0
-                except PersistenceUncertain:
-                    wait = _RETRY_SECONDS[min(unanswered, len(_RETRY_SECONDS) - 1)]
-                    unanswered += 1
-                    logger.warning("the database did not answer; the scheduler asks again in %s s", wait)
-                    connection.close()
-                if wait:
-                    self._alarm.wait(wait)
-        finally:
-            self.pool.stop()
-            self.pool.join()
-            connection.close()
+        while not self._stopping:
+            try:
+                wait = self.drive_once().wait
+                unanswered = 0
+            except PersistenceUncertain:
+                wait = _RETRY_SECONDS[min(unanswered, len(_RETRY_SECONDS) - 1)]
+                unanswered += 1
+                logger.warning("the database did not answer; the scheduler asks again in %s s", wait)
+                connection.close()
+            if wait:
+                self._alarm.wait(wait)
+        self.leave()
+
+    def leave(self) -> None:
+        """Have what is worked ended, and wait for that."""
+        self.pool.stop()
+        self.pool.join()
+        connection.close()
 
     def request_drive(self) -> None:
         """Have the next step run at once."""

@@ -8,8 +8,8 @@ from functools import cache
 from django.conf import settings
 from django.db import connection
 
-from routines import audit, dispatch, identities, jobs, library, lowering, runs
-from routines.domain import arming, dispatchable, errors, manifest, placeholders, reconcile, rendering, timing
+from routines import audit, dispatch, jobs, library, lowering, resolve, runs
+from routines.domain import arming, errors, manifest, placeholders, reconcile, rendering, timing
 from routines.scheduler import worker_id
 from routines.tools import registry
 from routines.workers import Pool
@@ -73,7 +73,7 @@ def trigger(routine_id: str, *, by: str, dry_run: bool = False, wait: float = WA
     else:
         found = _read(routine_id)
         source, owner = f"routine:{routine_id}", None
-    _check(found.routine, owner)
+    _check(found, owner)
     firing = runs.Firing(
         document=lossless.dumps(rendering.to_json(found.routine)), workspace=found.workspace, owner=owner
     )
@@ -162,19 +162,12 @@ def _of(routine_id: str, files: Sequence[reconcile.Declared], workspace: str) ->
     return None
 
 
-def _check(routine: manifest.Routine, owner: int | None) -> None:
-    """Refuse a target that this runtime does not dispatch, and an identity without the grant."""
-    fault = dispatchable.undispatchable(routine.target)
-    if fault is None:
-        tool = lowering.tool_of(routine.target)
-        if registry.find(tool) is None:
-            fault = errors.Fault(code="routine_target_unresolvable", message=f"This host has no tool {tool}.")
-        elif owner is None:
-            grant = identities.grant(routine.identity)
-            with transaction.asking():
-                words = dispatch.refusal(grant, None if grant is None else identities.user_of(grant), tool)
-            if words is not None:
-                fault = errors.Fault(code="routine_permission_denied", field="identity", message=words)
+def _check(found: _Found, owner: int | None) -> None:
+    """Refuse a target that this host does not dispatch, and an identity without the grant."""
+    resolver = resolve.Resolver()
+    ask = resolver.refusal if owner is None else resolver.target_fault
+    with transaction.asking():
+        fault = ask(found.routine, found.workspace)
     if fault is not None:
         raise errors.Invalid([fault])
 

@@ -211,15 +211,16 @@ class OwnerHeartbeatAdmin(audit.ReadOnlyAdmin):
 
 @admin.register(models.Token)
 class TokenAdmin(audit.ReadOnlyAdmin):
-    """Tokens are made and revoked by ``manage.py token``."""
+    """Tokens are made and revoked by ``manage.py token``; those of one session by what started its agent."""
 
     created = audit.instant("created_at", "created")
     revoked = audit.instant("revoked_at", "revoked")
-    list_display = ("hint", "user", created, revoked)
+    expires = audit.instant("expires_at", "expires")
+    list_display = ("hint", "user", "session_id", created, expires, revoked)
     list_select_related = ("user",)
-    search_fields = ("hint__startswith", "user__username__exact")
+    search_fields = ("hint__startswith", "user__username__exact", "session_id__exact")
     ordering = ("-id",)
-    shown = ("hint", "user", created, revoked)
+    shown = ("hint", "user", "session_id", created, expires, revoked)
 
 
 @admin.register(models.SessionQuota)

@@ -8,6 +8,8 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core import checks
 
+from schedules.domain import addresses
+
 # Setting, least, most, and what it is a number of; each has a check id of its own, wakeful.E010 onwards.
 RANGES: tuple[tuple[str, float, float, str], ...] = (
     ("WAKEFUL_LEASE_SECONDS", 5, 86_400, "a whole number of seconds"),
@@ -52,6 +54,21 @@ def log_format(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
         return []
     hint = f"Set WAKEFUL_LOG_FORMAT to {' or '.join(LOG_FORMATS)}."
     return [checks.Error(f"WAKEFUL_LOG_FORMAT is {settings.WAKEFUL_LOG_FORMAT!r}.", hint=hint, id="wakeful.E002")]
+
+
+@checks.register("wakeful")
+def outbound_exceptions(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
+    """E003: an exception from the guard of outbound requests that is none."""
+    return [
+        checks.Error(
+            f"WAKEFUL_OUTBOUND_ALLOW holds {text!r}, which allows nothing.",
+            hint="Write hosts' names (hook.example, or in their xn-- form), addresses (10.0.0.5) or networks "
+            "(10.0.0.0/8, with the first address before the slash), separated by commas; no scheme, port or wildcard.",
+            id="wakeful.E003",
+        )
+        for text in settings.WAKEFUL_OUTBOUND_ALLOW
+        if addresses.entry(text) is None
+    ]
 
 
 @checks.register("wakeful", deploy=True)

@@ -49,6 +49,7 @@ def page(
     owner_id: int | None,
     now: int,
     *,
+    only: str | None = None,
     live: bool | None = None,
     overdue: bool | None = None,
     origin: str | None = None,
@@ -57,8 +58,8 @@ def page(
 ) -> tuple[list[dict[str, Json]], Key | None]:
     """Up to ``limit`` sessions, newest first, and the key that the next page comes after; None on the last.
 
-    ``owner_id`` None means everybody's. A page looks at a bounded number of sessions, so one whose filters
-    match few may be short, even empty, and still name a next.
+    ``owner_id`` None means everybody's; ``only`` is the id of the one session to show. A page looks at a bounded number
+    of sessions, so one whose filters match few may be short, even empty, and still name a next.
     """
     driver = _driver(now, live=live, overdue=overdue)
     filtered = origin is not None or live is not None or overdue is not None
@@ -66,7 +67,7 @@ def page(
     examined = 0
     while True:
         size = _CHUNK if filtered else limit + 1
-        chunk = _chunk(owner_id, now, driver, after, size)
+        chunk = _chunk(owner_id, only, now, driver, after, size)
         found += [row for row in chunk if row.matches(now, live=live, overdue=overdue, origin=origin)]
         examined += len(chunk)
         if len(found) > limit:
@@ -192,7 +193,9 @@ def _driver(now: int, *, live: bool | None, overdue: bool | None) -> tuple[str, 
     return None
 
 
-def _chunk(owner_id: int | None, now: int, driver: tuple[str, str] | None, after: Key | None, size: int) -> list[_Row]:
+def _chunk(
+    owner_id: int | None, only: str | None, now: int, driver: tuple[str, str] | None, after: Key | None, size: int
+) -> list[_Row]:
     """The next ``size`` sessions of an owner, or of all, newest first, unfiltered but for the driver."""
     clauses: list[str] = []
     values: list[object] = []
@@ -202,6 +205,9 @@ def _chunk(owner_id: int | None, now: int, driver: tuple[str, str] | None, after
     if owner_id is not None:
         clauses.append("s.owner_id = %s")
         values.append(owner_id)
+    if only is not None:
+        clauses.append("s.id = %s")
+        values.append(only)
     if after is not None:
         clauses.append("(s.created_at, s.id) < (%s, %s)")
         values += after

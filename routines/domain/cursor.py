@@ -131,7 +131,7 @@ class Field:
     @property
     def name(self) -> str:
         """The field as a message names it."""
-        return dotted(self.path) or "a routine"
+        return dotted(self.path) or self.findings.subject
 
     @property
     def kind(self) -> str:

@@ -29,6 +29,11 @@ def unaddressable(routine_id: str) -> str | None:
     return None
 
 
+def is_self_scheduling(tool: str) -> bool:
+    """Whether a tool creates, fires or deletes jobs: neither a routine nor a workflow of one may call it."""
+    return tool.startswith(_SELF_SCHEDULING)
+
+
 def undispatchable(target: manifest.Target) -> errors.Fault | None:
     """Why this runtime never fires the target; None where it may. Triggers ask this too."""
     if isinstance(target, manifest.ActionTarget):
@@ -41,7 +46,7 @@ def undispatchable(target: manifest.Target) -> errors.Fault | None:
             f"Workflows by {target.form} are not dispatched by this runtime; save the workflow as a file of the "
             "workspace and write workflow: {file: PATH}.",
         )
-    if isinstance(target, manifest.ToolTarget) and target.tool.startswith(_SELF_SCHEDULING):
+    if isinstance(target, manifest.ToolTarget) and is_self_scheduling(target.tool):
         return _unresolvable(
             "target.tool",
             "A routine may not target the tools that create, fire or delete jobs (cron_*, routine_*); target the "

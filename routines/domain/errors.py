@@ -3,7 +3,7 @@
 A message is read by whoever wrote the manifest, often a model: it says what is wrong and what to write instead.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -47,6 +47,11 @@ class Invalid(ValueError):
 def describe(fault: Fault) -> str:
     """One line for a person: `line 4: message`."""
     return fault.message if fault.line is None else f"line {fault.line}: {fault.message}"
+
+
+def gravest(faults: Sequence[Fault]) -> Fault:
+    """Of the faults of one file, at least one, the first that is no warning, or else the first."""
+    return next((fault for fault in faults if not fault.warning), faults[0])
 
 
 def to_json(fault: Fault) -> dict[str, Any]:

@@ -21,6 +21,8 @@ class Findings:
     def __init__(self, lines: Mapping[Path, int] | None = None) -> None:
         """lines: the line of each key and list item, by its path; none where there is no text."""
         self.lines: Mapping[Path, int] = {} if lines is None else lines
+        #: What the manifest as a whole is called in messages.
+        self.subject = "a routine"
         self._faults: list[errors.Fault] = []
         self._refused: set[Path] = set()
 

@@ -16,6 +16,8 @@ _CONSTANTS: dict[str, Json] = {
 _DECIMAL = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+# What every number, infinity and NaN begins with.
+_NUMERIC = frozenset("-+.0123456789")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 _MAX_DIGITS = len(str(limits.MAX_NUMBER))
@@ -25,6 +27,8 @@ def resolve(text: str) -> Json:
     """The value of a plain scalar. Raises ValueError, in plain words, for infinities, NaN and what no double holds."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
+    if text[0] not in _NUMERIC:
+        return text
     if _DECIMAL.fullmatch(text):
         magnitude = _integer(text.lstrip("+-"), 10)
         return -magnitude if text.startswith("-") else magnitude

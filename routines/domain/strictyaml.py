@@ -19,6 +19,8 @@ from schedules.sessions.lossless import Json
 # YAML 1.1, and so libyaml, ends a line at these; YAML 1.2 takes them for ordinary characters.
 _OLD_BREAKS = "\x85\u2028\u2029"
 
+_NODES = (yaml.ScalarEvent, yaml.CollectionStartEvent)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
@@ -62,7 +64,7 @@ class _Builder:
 
     def __init__(self, text: str, first_line: int, restore: dict[int, str]) -> None:
         # No object of Python is made of the events: the loader's kind only says who scans, and it is libyaml.
-        self.events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=yaml.CSafeLoader))
+        self.events: Iterator[yaml.Event] = iter(yaml.CSafeLoader(text).get_event, None)
         self.first_line = first_line
         self.restore = restore
         self.lines: dict[Path, int] = {(): first_line}
@@ -95,10 +97,11 @@ class _Builder:
         if isinstance(event, yaml.AliasEvent):
             self.findings.refuse(path, yamlwords.ALIAS)
             return None
-        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            self.findings.refuse(path, yamlwords.ANCHOR)
-        if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag is not None:
-            self.findings.refuse(path, yamlwords.TAG)
+        if isinstance(event, _NODES):
+            if event.anchor is not None:
+                self.findings.refuse(path, yamlwords.ANCHOR)
+            if event.tag is not None:
+                self.findings.refuse(path, yamlwords.TAG)
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, path)
         # A path is as long as its value is deep: the root is at the first level with the empty one.
@@ -124,7 +127,7 @@ class _Builder:
         if not isinstance(event, yaml.ScalarEvent):
             # A key that is itself a mapping would let values nest without their paths growing.
             self.stop(limits.KEY_NOT_STRING, self._line(event))
-        name: str = event.value.translate(self.restore)
+        name = self._text(event)
         place = (*path, name)
         self.lines.setdefault(place, self._line(event) + self.first_line)
         if not isinstance(self._node(event, place), str):
@@ -140,7 +143,7 @@ class _Builder:
         return items
 
     def _scalar(self, event: yaml.ScalarEvent, path: Path) -> Json:
-        text: str = event.value.translate(self.restore)
+        text = self._text(event)
         if "\0" in text:
             self.findings.refuse(path, limits.NUL)
         if event.style:
@@ -150,6 +153,10 @@ class _Builder:
         except ValueError as error:
             self.findings.refuse(path, str(error))
             return None
+
+    def _text(self, event: yaml.ScalarEvent) -> str:
+        text: str = event.value
+        return text.translate(self.restore) if self.restore else text
 
     @staticmethod
     def _line(event: yaml.Event) -> int:

@@ -7,7 +7,7 @@ an app adds its own with :func:`tool` and names the module in ``WAKEFUL_TOOLS``,
 
 import importlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
@@ -15,6 +15,7 @@ from typing import Any
 
 import jsonschema
 from django.conf import settings
+from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 
 from routines.domain.manifest import FailureClass
@@ -54,7 +55,8 @@ class Call:
     depth: how many routines stand between this run and its first cause, itself included.
     workspace: the real path of the routine's own workspace; None where it has none.
     cancelled: set once the answer no longer counts: the time is over, or the process stops.
-    invoke: calls another tool for this one, by name, under the same grants; never raises.
+    invoke: `invoke(name, inputs)` calls another tool for this one, under the same grants; with `seconds` and
+        `cancelled` within limits of its own. Never raises.
     allowed: whether the identity that fires may use the tool of that name.
     """
 
@@ -66,7 +68,7 @@ class Call:
     depth: int = 1
     workspace: str | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
-    invoke: Callable[[str, Mapping[str, Json]], Result]
+    invoke: Callable[..., Result]
     allowed: Callable[[str], bool] = lambda name: True
 
 
@@ -90,9 +92,12 @@ class Tool:
     seconds: float
     run: Function
 
-    def problem(self, inputs: Json) -> str | None:
-        """What is wrong with some inputs, with the path to it; None where they are good."""
-        error = jsonschema.exceptions.best_match(_validator(self).iter_errors(inputs))
+    def problem(self, inputs: Json, *, sure: Callable[[ValidationError], bool] = lambda error: True) -> str | None:
+        """What is wrong with some inputs, with the path to it; None where they are good.
+
+        sure: which findings count, where the inputs still hold placeholders.
+        """
+        error = jsonschema.exceptions.best_match(filter(sure, _validator(self).iter_errors(inputs)))
         if error is None:
             return None
         return f"{error.json_path.removeprefix('$').removeprefix('.') or 'inputs'}: {error.message}"[:500]
@@ -116,13 +121,17 @@ def find(name: str) -> Tool | None:
     return tools().get(name)
 
 
-@cache
 def tools() -> Mapping[str, Tool]:
     """Every tool by name. Raises ImportError or ValueError for a setting that names none, and for a name used twice."""
+    return _tools(_BUILT_IN, tuple(settings.WAKEFUL_TOOLS))
+
+
+@cache
+def _tools(built_in: Sequence[str], named: Sequence[str]) -> Mapping[str, Tool]:
     found: dict[str, Tool] = {}
-    for module in _BUILT_IN:
+    for module in built_in:
         _take(found, importlib.import_module(f"routines.tools.{module}"), f"routines.tools.{module}")
-    for path in settings.WAKEFUL_TOOLS:
+    for path in named:
         _take(found, _named(path), path)
     for entry in metadata.entry_points(group=ENTRY_POINTS):
         _take(found, entry.load(), f"{ENTRY_POINTS}: {entry.name}")

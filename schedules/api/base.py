@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.viewsets import ViewSet
 
 from schedules import live
+from schedules.access.authentication import ForSessionTokens
 from schedules.access.models import Token
 from schedules.api import errors
 from schedules.idempotency import Once
@@ -19,7 +20,7 @@ _ONCE = "HTTP_IDEMPOTENCY_KEY"
 _KEY = re.compile(r"[!-~](?:[ -~]{0,253}[!-~])?")
 
 
-class SessionView(ViewSet):
+class SessionView(ForSessionTokens, ViewSet):
     """The base of the views below ``/sessions``.
 
     A token reaches its user's own sessions; to it, another's do not exist. Staff by their browser session read every

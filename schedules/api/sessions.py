@@ -52,6 +52,8 @@ _TAG = "sessions"
 class Sessions(base.SessionView):
     """``/sessions`` and ``/sessions/{id}``."""
 
+    for_session_tokens = frozenset(("index", "retrieve"))
+
     @describe.call(
         "List sessions, newest first",
         {200: shapes.listed(shapes.SESSION_ROW)},
@@ -60,9 +62,11 @@ class Sessions(base.SessionView):
     )
     def index(self, request: Request) -> Response:
         after = paging.cursor(request, int, str)
+        token = request.auth if isinstance(request.auth, Token) else None
         found, following = reading.page(
-            request.user.pk if isinstance(request.auth, Token) else None,
+            None if token is None else token.user_id,
             clock.sample(),
+            only=None if token is None else token.session_id,
             live=paging.flag(request, "live"),
             overdue=paging.flag(request, "overdue"),
             origin=origin_of(request),
@@ -167,6 +171,8 @@ class Sessions(base.SessionView):
 class Events(base.SessionView):
     """``/sessions/{id}/events``."""
 
+    for_session_tokens = frozenset(("index",))
+
     @describe.call(
         "Read the log, a fork's inherited prefix included",
         {200: shapes.EVENTS},
@@ -201,6 +207,8 @@ class Events(base.SessionView):
 
 class Schedules(base.SessionView):
     """``/sessions/{id}/schedules``: the reminders, of cold sessions too."""
+
+    for_session_tokens = frozenset(("index",))
 
     @describe.call(
         "List the active reminders in creation order",

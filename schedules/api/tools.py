@@ -5,6 +5,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
 from schedules import tools
+from schedules.access.authentication import ForSessionTokens
 from schedules.api import base, describe, errors, paging, shapes
 from schedules.domain import catalogue, toolbox
 from schedules.domain import errors as domain_errors
@@ -28,6 +29,8 @@ def _outputs(name: str) -> shapes.Schema:
 
 class Tools(base.SessionView):
     """``/sessions/{id}/tools/...``: the arguments are the body, the canonical value is the answer."""
+
+    for_session_tokens = frozenset(("schedule_create", "schedule_list", "schedule_delete"))
 
     def handle_exception(self, exc: Exception) -> Response:
         answer = super().handle_exception(exc)
@@ -85,8 +88,10 @@ class Tools(base.SessionView):
         return _response(tools.delete(session_id, request.data, lease_id=base.lease_of(request), once=once))
 
 
-class Catalogues(ViewSet):
+class Catalogues(ForSessionTokens, ViewSet):
     """``/tools`` and ``/event-types``."""
+
+    for_session_tokens = frozenset(("tools", "event_types"))
 
     @describe.call(
         "The tools, as a model's function-calling API takes them", {200: shapes.listed(shapes.TOOL)}, tag=_TAG

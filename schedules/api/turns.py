@@ -119,6 +119,8 @@ class Turns(base.SessionView):
 class Followups(base.SessionView):
     """``/sessions/{id}/followups``."""
 
+    for_session_tokens = frozenset(("index",))
+
     @describe.call(
         "List the waiting follow-ups, oldest first; wait for one if there is none",
         {200: shapes.listed(shapes.FOLLOWUP)},

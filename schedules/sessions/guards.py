@@ -27,7 +27,8 @@ _SQLITE = {
     "wakeful_session_update": f"BEFORE UPDATE ON {SESSIONS} BEGIN SELECT RAISE(ABORT, '{_MESSAGE}'); END",
     "wakeful_session_delete": f"BEFORE DELETE ON {SESSIONS} BEGIN SELECT RAISE(ABORT, '{_MESSAGE}'); END",
     "wakeful_session_insert": f"""BEFORE INSERT ON {SESSIONS}
-        WHEN EXISTS (SELECT 1 FROM {SESSIONS} WHERE id = NEW.id OR (NEW.rowid <> -1 AND rowid = NEW.rowid))
+        WHEN EXISTS (SELECT 1 FROM {SESSIONS} WHERE id = NEW.id)
+        OR (NEW.rowid <> -1 AND EXISTS (SELECT 1 FROM {SESSIONS} WHERE rowid = NEW.rowid))
         BEGIN SELECT RAISE(ABORT, 'UNIQUE constraint failed: {SESSIONS}.id'); END""",
 }
 

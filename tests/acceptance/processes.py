@@ -115,9 +115,11 @@ class Worker(Process):
 
     program = ("-m", "tests.acceptance.workers")
 
-    def __init__(self, job: str, *arguments: object, database: str, clock: Path | None = None) -> None:
+    def __init__(
+        self, job: str, *arguments: object, database: str, clock: Path | None = None, **environment: str
+    ) -> None:
         clocks = {} if clock is None else {"WORKER_CLOCK": str(clock)}
-        options: dict[str, Any] = {"SECRET_KEY": "acceptance", **clocks}
+        options: dict[str, Any] = {"SECRET_KEY": "acceptance", **clocks, **environment}
         super().__init__(job, json.dumps(arguments), database=database, **options)
 
     def go(self) -> Self:
@@ -145,6 +147,7 @@ class Server(Process):
     def __init__(self, *arguments: str, database: str, token: str | None = None, **options: Any) -> None:
         options.setdefault("SECRET_KEY", "acceptance")
         super().__init__("serve", "--port", "0", *arguments, database=database, **options)
+        self.database = database
         self.url = self.says(r"serves (http://\S+):")[1]
         self.says(r"followups\?wait=30")
         shown = re.search(r"token +(wkf_\S+)", self.output)

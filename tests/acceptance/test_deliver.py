@@ -61,7 +61,7 @@ def test_once_delivers_what_is_due_says_so_and_exits(fresh_database: str) -> Non
 
         with deliver("--once", "--json", database=fresh_database) as owner:
             assert owner.wait() == 0
-            assert json.loads(owner.output) == {"admitted": 3, "expired": 0, "failed": 0, "locked": 0}
+            assert json.loads(owner.output) == {"admitted": 3, "expired": 0, "failed": 0, "locked": 0, "attempts": 0}
         with deliver("--once", database=fresh_database) as owner:
             assert owner.wait() == 0
             assert "Follow-ups queued: 0." in owner.output

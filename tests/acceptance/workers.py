@@ -32,6 +32,7 @@ from schedules.domain import fold, instants, records
 from schedules.projection import rebuild, rows
 from schedules.sessions import events, log
 from schedules.sessions.errors import Refusal
+from tests.acceptance.agentjobs import answer_agents, start_agent
 from tests.acceptance.crashing import die_everywhere
 
 LEASE_SECONDS = 86_400
@@ -269,7 +270,7 @@ JOBS: dict[str, Callable[..., Any]] = {
     job.__name__: job
     for job in (
         *(prepare, remind, take, calls, host, note, claim, told, lease_left),
-        *(deliver, create_within, die_everywhere, tally),
+        *(deliver, create_within, die_everywhere, tally, start_agent, answer_agents),
     )
 }
 

@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks core``: figures of the core on SQLite and, where there is one, on PostgreSQL.
+"""``python -m tests.benchmarks core|routines``: figures on SQLite and, where there is one, on PostgreSQL.
 
 Each engine is measured in a process and a database of its own. Absolute figures are the machine's; the aims are named
 beside them.
@@ -14,19 +14,25 @@ from pathlib import Path
 
 from tests.__main__ import postgresql
 
-MEASURES = ("length", "http", "burst", "replay", "idle", "fork")
+SUITES = {
+    "core": ("length", "http", "burst", "replay", "idle", "fork"),
+    "routines": ("reconcile",),
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks")
-    parser.add_argument("suite", choices=["core"])
-    parser.add_argument("--only", choices=MEASURES, action="append", help="measure only this; may be repeated")
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("--only", metavar="MEASURE", action="append", help="measure only this; may be repeated")
     parser.add_argument("--small", action="store_true", help="a hundredth of the sizes: does it run at all?")
     options = parser.parse_args()
     print(f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
-    measures = options.only or list(MEASURES)
+    measures = options.only or list(SUITES[options.suite])
+    if unknown := set(measures) - set(SUITES[options.suite]):
+        parser.error(f"{options.suite} measures {', '.join(SUITES[options.suite])}; not {', '.join(unknown)}")
     with tempfile.TemporaryDirectory(prefix="wakeful-benchmark-") as folder:
-        code = _measure("SQLite", f"sqlite:///{Path(folder) / 'benchmark.sqlite3'}", measures, small=options.small)
+        url = f"sqlite:///{Path(folder) / 'benchmark.sqlite3'}"
+        code = _measure(options.suite, "SQLite", url, measures, small=options.small)
     with postgresql() as server:
         if server is None:
             print("\nPostgreSQL: none to be had here, not measured")
@@ -35,12 +41,12 @@ def main() -> int:
         _psql(server, f"CREATE DATABASE {name}")
         try:
             url = server.rpartition("/")[0] + f"/{name}"
-            return code | _measure("PostgreSQL", url, measures, small=options.small)
+            return code | _measure(options.suite, "PostgreSQL", url, measures, small=options.small)
         finally:
             _psql(server, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def _measure(engine: str, url: str, measures: list[str], *, small: bool) -> int:
+def _measure(suite: str, engine: str, url: str, measures: list[str], *, small: bool) -> int:
     print(f"\n== {engine}", flush=True)
     environment = {
         **os.environ,
@@ -50,7 +56,7 @@ def _measure(engine: str, url: str, measures: list[str], *, small: bool) -> int:
         "WAKEFUL_MAX_REMINDERS": "1000000",
         "BENCHMARK_SMALL": "1" if small else "",
     }
-    command = [sys.executable, "-m", "tests.benchmarks.core", *measures]
+    command = [sys.executable, "-m", f"tests.benchmarks.{suite}", *measures]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

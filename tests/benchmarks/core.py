@@ -21,13 +21,7 @@ from schedules import clock, live, tools  # noqa: E402
 from schedules.owner import Owner  # noqa: E402
 from schedules.sessions import log, lossless  # noqa: E402
 from tests.benchmarks import idle, replay, seeds, server  # noqa: E402
-
-SMALL = bool(os.environ.get("BENCHMARK_SMALL"))
-
-
-def size(number: int) -> int:
-    """How many, or a hundredth in a small run."""
-    return max(100, number // 100) if SMALL else number
+from tests.benchmarks.table import SMALL, row, size  # noqa: E402
 
 
 def length(user: User) -> None:
@@ -108,12 +102,6 @@ def fork(user: User) -> None:
 
 def _fork(parent: log.Header, user: User) -> None:
     live.fork(parent, session_id=log.new_id(), owner_id=user.pk)
-
-
-def row(what: str, detail: str, figure: float | None = None, aim: str = "") -> None:
-    """One line of the table."""
-    shown = "" if figure is None else f"{figure:,.0f}" if figure >= 100 else f"{figure:.2f}"
-    print(f"{what:<46} {shown:>10}   {aim:<18} {detail}", flush=True)
 
 
 def _times(call: Callable[[], object], calls: int) -> Sequence[float]:

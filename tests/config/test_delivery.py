@@ -1,4 +1,4 @@
-"""The owner's thread: whatever happens to the owner, it is logged and it goes on."""
+"""The threads of the loops: whatever happens to a loop, it is logged and it goes on."""
 
 import logging
 import threading
@@ -27,16 +27,14 @@ class Broken:
         self.stopped.set()
 
 
-def test_an_owner_that_breaks_is_logged_and_starts_again(
+def test_a_loop_that_breaks_is_logged_and_starts_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(delivery, "Owner", Broken)
     monkeypatch.setattr(delivery, "_RESTART_SECONDS", (0,))
-    running = delivery.Delivery()
+    owner = Broken()
+    running = delivery.Keeper("owner", owner)
     with caplog.at_level(logging.INFO):
         running.start()
-        owner = running._owner
-        assert isinstance(owner, Broken)
         assert owner.steady.wait(10)
         running.stop()
         running.join()
@@ -46,9 +44,8 @@ def test_an_owner_that_breaks_is_logged_and_starts_again(
 
 
 def test_stopping_does_not_wait_for_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery, "Owner", Broken)
     monkeypatch.setattr(delivery, "_RESTART_SECONDS", (3600,))
-    running = delivery.Delivery()
+    running = delivery.Keeper("owner", Broken())
     running.start()
     running.stop()
     running.join()

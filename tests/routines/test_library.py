@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from routines import library
+from routines import library, memory
 from routines.domain import limits
 from tests.routines.domain import texts
 
@@ -95,7 +95,7 @@ def test_a_large_file_is_not_even_opened(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_named_path_that_is_none_is_a_fault(tmp_path: Path, name: str) -> None:
     [message] = faults(tmp_path / name)
     assert message.startswith("This cannot be read: ")
-    assert faults(Path("/dev/null")) == [library._NOT_FILE]
+    assert faults(Path("/dev/null")) == [memory.NOT_FILE]
 
 
 def test_a_walk_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,19 @@ def test_what_could_not_be_read_is_explained(settings: Settings) -> None:
     assert message.hint == "Set WAKEFUL_PORT to a whole number such as 8000, or unset it."
 
 
+def test_exceptions_of_outbound_requests_are_hosts_addresses_and_networks(settings: Settings) -> None:
+    settings.WAKEFUL_OUTBOUND_ALLOW = ["hook.example", "10.0.0.5", "10.0.0.0/8", "fd00::/8"]
+    assert found() == {}
+
+
+@pytest.mark.parametrize("wrong", ["", "http://hook.example", "hook.example:80", "*.example", "10.0.0.1/8", "127.1"])
+def test_an_exception_of_outbound_requests_that_allows_nothing_is_explained(settings: Settings, wrong: str) -> None:
+    settings.WAKEFUL_OUTBOUND_ALLOW = ["10.0.0.5", wrong]
+    message = found()["wakeful.E003"]
+    assert message.msg == f"WAKEFUL_OUTBOUND_ALLOW holds {wrong!r}, which allows nothing."
+    assert "10.0.0.0/8" in str(message.hint)
+
+
 def test_a_secret_key_from_nowhere_is_a_warning_in_deployment_alone(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

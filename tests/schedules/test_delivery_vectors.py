@@ -84,7 +84,13 @@ class Host:
         said = io.StringIO()
         call_command("deliver", "--once", "--json", stdout=said)
         waiting = self.get("followups")["results"]
-        assert json.loads(said.getvalue()) == {"admitted": len(waiting), "expired": 0, "failed": 0, "locked": 0}
+        assert json.loads(said.getvalue()) == {
+            "admitted": len(waiting),
+            "expired": 0,
+            "failed": 0,
+            "locked": 0,
+            "attempts": 0,
+        }
         for followup in waiting:
             self.followups.append(
                 {

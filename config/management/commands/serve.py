@@ -1,5 +1,6 @@
 """``manage.py serve``: everything in one process, on a fresh clone too."""
 
+import os
 import secrets
 import shlex
 import socket
@@ -11,6 +12,7 @@ from django.core.management.base import BaseCommand
 
 from config import first_run, stopping
 from config.delivery import Delivery
+from routines import trigger
 
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  an address to listen on, not one to call
 
@@ -36,6 +38,8 @@ class Command(BaseCommand):
         if options["host"] not in settings.ALLOWED_HOSTS:
             settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, options["host"]]
         with web.listen(options["host"], options["port"]) as listener:
+            if not os.environ.get("WAKEFUL_URL"):
+                settings.WAKEFUL_URL = _address(listener)
             first_run.keep_secret_key()
             first_run.require_database()
             server = web.Server(listener)
@@ -43,6 +47,7 @@ class Command(BaseCommand):
 
             def stop() -> None:
                 server.stop()
+                trigger.stop()
                 if delivery is not None:
                     delivery.stop()
 
@@ -59,9 +64,7 @@ class Command(BaseCommand):
                         delivery.join()
 
     def _greet(self, listener: socket.socket, user: first_run.FirstUser | None, *, delivers: bool) -> None:
-        host, port = listener.getsockname()[:2]
-        host = _ANY.get(host, host)
-        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        url = _address(listener)
         lines = [f"Wakeful serves {url}: the API's description at /docs, the operators' view at /admin/."]
         if user is not None:
             lines += [
@@ -82,6 +85,13 @@ class Command(BaseCommand):
         ]
         self.stdout.write("\n".join(lines))
         self.stdout.flush()
+
+
+def _address(listener: socket.socket) -> str:
+    """Where this machine reaches the server."""
+    host, port = listener.getsockname()[:2]
+    host = _ANY.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _demonstration(url: str, token: str) -> list[str]:

@@ -90,7 +90,7 @@ class Command(Subcommands):
 def _faults(files: list[reconcile.Declared]) -> dict[str, list[errors.Fault]]:
     """What is wrong with each file, the ids that several of them claim included."""
     found: dict[str, list[errors.Fault]] = {file.path: [] for file in files}
-    for problem in reconcile.plan(files, (), lambda routine: None).errors:
+    for problem in reconcile.plan(files, (), lambda routine, file: None).errors:
         found[problem.path].append(problem.fault)
     return found
 

@@ -77,13 +77,16 @@ class Command(BaseCommand):
             if user is None:
                 raise CommandError(f"There is no user {username!r}.")
             tokens = tokens.filter(user=user)
+        now = clock.sample()
         rows = [_shown(token) for token in tokens]
         if as_json:
             self._print_json(rows)
             return
-        for row in rows:
-            state = f"revoked {row['revokedAt']}" if row["revokedAt"] else "valid"
-            self.stdout.write(f"{row['id']:>5}  {row['hint']}…  {row['createdAt']}  {state}  {row['user']}")
+        for token, row in zip(tokens, rows, strict=True):
+            reach = f"  session {row['session']} alone" if row["session"] else ""
+            self.stdout.write(
+                f"{row['id']:>5}  {row['hint']}…  {row['createdAt']}  {_state(token, now)}  {row['user']}{reach}"
+            )
         if not rows:
             self.stdout.write("There are no tokens.")
 
@@ -132,6 +135,14 @@ def _named(name: str) -> QuerySet[models.Token]:
     return models.Token.objects.filter(wanted)
 
 
+def _state(token: models.Token, now: int) -> str:
+    if token.revoked_at is not None:
+        return f"revoked {instants.render(token.revoked_at)}"
+    if token.expires_at is None:
+        return "valid"
+    return f"{'expired' if token.expires_at <= now else 'valid until'} {instants.render(token.expires_at)}"
+
+
 def _shown(token: models.Token) -> dict[str, Any]:
     return {
         "id": token.pk,
@@ -139,4 +150,6 @@ def _shown(token: models.Token) -> dict[str, Any]:
         "hint": token.hint,
         "createdAt": instants.render(token.created_at),
         "revokedAt": None if token.revoked_at is None else instants.render(token.revoked_at),
+        "expiresAt": None if token.expires_at is None else instants.render(token.expires_at),
+        "session": token.session_id,
     }

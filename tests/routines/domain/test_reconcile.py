@@ -35,14 +35,14 @@ def job(path: str, declares: manifest.Routine, job_id: str = "job-1", stale: boo
 def plan(
     files: Iterable[reconcile.Declared],
     jobs: Iterable[reconcile.Registered] = (),
-    refuse: reconcile.Refuse = lambda routine: None,
+    refuse: reconcile.Refuse = lambda routine, file: None,
 ) -> reconcile.Plan:
     return reconcile.plan(files, jobs, refuse)
 
 
 def actions(made: reconcile.Plan) -> dict[str, Any]:
     """The parts of the plan that are not empty."""
-    found = {name: getattr(made, name) for name in reconcile.Plan.__dataclass_fields__}
+    found = {name: getattr(made, name) for name in reconcile.Plan.__dataclass_fields__ if name != "outcomes"}
     found["errors"] = [(problem.path, problem.fault.code) for problem in made.errors]
     found["skipped"] = [(skipped.routine_id, skipped.reason.code) for skipped in made.skipped]
     return {name: value for name, value in found.items() if value}
@@ -89,15 +89,16 @@ def test_a_changed_routine_is_replaced_and_keeps_its_anchor_with_its_schedule(
 ) -> None:
     before = routine(schedule={"kind": "interval", "every": "7d"})
     after = routine(**{"schedule": {"kind": "interval", "every": "7d"}, **changes})
-    assert actions(plan([declared("p", after)], [job("p", before)])) == {
+    file = declared("p", after)
+    assert actions(plan([file], [job("p", before)])) == {
         "registered": ("aa",),
-        "replace": (reconcile.Replace(job_id="job-1", path="p", routine=after, keep_anchor=keep_anchor),),
+        "replace": (reconcile.Replace(job_id="job-1", file=file, routine=after, keep_anchor=keep_anchor),),
     }
 
 
 def test_a_moved_file_takes_its_job_along() -> None:
     made = plan([declared("new", routine())], [job("old", routine())])
-    assert [(change.path, change.keep_anchor) for change in made.replace] == [("new", True)]
+    assert [(change.file.path, change.keep_anchor) for change in made.replace] == [("new", True)]
 
 
 def test_a_file_that_names_another_id_loses_the_old_job() -> None:
@@ -136,7 +137,7 @@ def test_a_broken_file_keeps_its_id_against_files_further_down() -> None:
 
 def test_a_broken_file_gives_way_to_one_further_up() -> None:
     made = plan([declared("b", None), declared("a", routine())], [job("b", routine())])
-    assert [(change.job_id, change.path) for change in made.replace] == [("job-1", "a")]
+    assert [(change.job_id, change.file.path) for change in made.replace] == [("job-1", "a")]
     assert made.mark_stale == ()
 
 
@@ -146,7 +147,7 @@ def test_a_broken_file_gives_way_to_one_further_up() -> None:
 def test_of_two_files_with_one_id_the_first_by_path_registers() -> None:
     files = [declared("b", routine(description="second")), declared("a", routine(description="first"))]
     made = plan(files)
-    assert [(create.path, create.routine.description) for create in made.create] == [("a", "first")]
+    assert [(create.file.path, create.routine.description) for create in made.create] == [("a", "first")]
     [problem] = made.errors
     assert (problem.path, problem.fault.code, problem.fault.field) == ("b", "routine_duplicate", "id")
     assert "taken by a" in problem.fault.message
@@ -191,7 +192,7 @@ def test_an_id_that_only_looks_like_one_is_not(routine_id: str) -> None:
 
 
 def test_what_the_host_denies_is_skipped_and_what_it_lacks_is_an_error() -> None:
-    def refuse(asked: manifest.Routine) -> errors.Fault | None:
+    def refuse(asked: manifest.Routine, file: reconcile.Declared) -> errors.Fault | None:
         code: errors.Code = "routine_permission_denied" if asked.id == "aa" else "routine_target_unresolvable"
         return errors.Fault(code=code, message="no")
 
@@ -224,8 +225,8 @@ FILES = st.dictionaries(
 
 def carried_out(made: reconcile.Plan, jobs: list[reconcile.Registered], turn: int) -> list[reconcile.Registered]:
     by_id = {found.job_id: found for found in jobs}
-    replaced = [job(change.path, change.routine, change.job_id) for change in made.replace]
-    created = [job(create.path, create.routine, f"job-{turn}-{n}") for n, create in enumerate(made.create)]
+    replaced = [job(change.file.path, change.routine, change.job_id) for change in made.replace]
+    created = [job(create.file.path, create.routine, f"job-{turn}-{n}") for n, create in enumerate(made.create)]
     stale = [job_with(by_id[job_id], stale=True) for job_id in made.mark_stale]
     fresh = [job_with(by_id[job_id], stale=False) for job_id in made.refresh]
     after = [*(by_id[job_id] for job_id in made.keep), *stale, *fresh, *replaced, *created]
@@ -259,3 +260,59 @@ def test_a_plan_carried_out_holds_one_job_an_id_and_made_again_keeps_everything(
         assert len(again.keep) == len(jobs)
         assert (again.create, again.replace, again.remove, again.mark_stale, again.refresh) == ((), (), (), (), ())
         assert (again.errors, again.skipped) == (made.errors, made.skipped)
+
+
+# A folder that cannot be searched: a disk that is away.
+
+
+def away(path: str) -> reconcile.Declared:
+    return reconcile.Declared(path=path, routine=None, faults=(BROKEN,), folder=True)
+
+
+def test_what_lies_below_a_folder_that_cannot_be_searched_keeps_its_jobs() -> None:
+    jobs = [
+        job("/w/a/p", routine("aa"), "job-1"),
+        job("/w/a/q", routine("bb"), "job-2"),
+        job("/w/ab", routine("cc"), "job-3"),
+    ]
+    made = plan([away("/w/a")], jobs)
+    assert actions(made) == {
+        "registered": ("aa", "bb"),
+        "mark_stale": ("job-1", "job-2"),
+        "remove": ("job-3",),
+        "errors": [("/w/a", "routine_invalid")],
+    }
+
+
+def test_what_was_found_below_such_a_folder_all_the_same_counts() -> None:
+    jobs = [job("/w/a/p", routine("aa"), "job-1"), job("/w/a/q", routine("bb"), "job-2")]
+    made = plan([away("/w/a"), declared("/w/a/p", routine("aa", description="new"))], jobs)
+    assert [change.job_id for change in made.replace] == ["job-1"]
+    assert made.mark_stale == ("job-2",)
+
+
+def test_a_workspace_that_lies_elsewhere_now_takes_its_jobs_along() -> None:
+    file = reconcile.Declared(path="p", routine=routine(), workspace="/release-2")
+    made = plan([file], [job("p", routine())])
+    assert [(change.file.workspace, change.keep_anchor) for change in made.replace] == [("/release-2", True)]
+
+
+def test_each_id_has_one_outcome() -> None:
+    def refuse(asked: manifest.Routine, file: reconcile.Declared) -> errors.Fault | None:
+        return errors.Fault(code="routine_target_unresolvable", message="no") if asked.id == "dd" else None
+
+    files = [
+        declared("a", routine("aa")),
+        declared("b", None),
+        declared("c", routine("cc", enabled=False)),
+        declared("d", routine("dd")),
+        declared("e", routine("aa")),
+        declared("f", None),
+    ]
+    made = plan(files, [job("b", routine("bb"))], refuse)
+    assert [(one.routine_id, one.file.path, one.state, one.fault and one.fault.code) for one in made.outcomes] == [
+        ("aa", "a", "registered", None),
+        ("bb", "b", "stale", "routine_invalid"),
+        ("cc", "c", "skipped", "routine_disabled"),
+        ("dd", "d", "error", "routine_target_unresolvable"),
+    ]

@@ -43,6 +43,13 @@ def test_a_token_needs_no_csrf_token(user: User, api: Api) -> None:
     assert client.post("/whoami", {"a": 1}).json()["body"] == {"a": 1}
 
 
+def test_a_token_of_one_session_opens_no_view_that_does_not_say_so(user: User, anonymous: Client) -> None:
+    _, secret = models.issue(user.pk, START, session_id="s-1")
+    for method in ("GET", "POST", "DELETE", "OPTIONS", "PATCH"):
+        answer = anonymous.generic(method, "/whoami", HTTP_AUTHORIZATION=f"Bearer {secret}")
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+
+
 def test_nobody_is_unauthenticated(anonymous: Client) -> None:
     answer = anonymous.get("/whoami")
     assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")

@@ -23,6 +23,8 @@ CALLERS = (
     "staff's token",
     "staff's browser",
     "staff's browser, no CSRF token",
+    "token of another session",
+    "token of the session",
     "owner's token",
 )
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -36,6 +38,7 @@ class Route:
     """One call: its method and address, a body that the owner's call succeeds with, and what it takes before.
 
     kind: ``open`` to all, ``own`` things of any caller, ``reads`` or ``acts`` on a session, or a ``page`` of the admin.
+    by_session: whether a token of the session alone may call it.
     """
 
     method: str
@@ -44,6 +47,7 @@ class Route:
     ok: int = 200
     body: dict[str, Any] = field(default_factory=dict)
     in_turn: bool = False
+    by_session: bool = False
 
     @property
     def unsafe(self) -> bool:
@@ -61,6 +65,10 @@ class Route:
             return UNAUTHENTICATED
         if self.unsafe and caller == "staff's browser, no CSRF token":
             return FORBIDDEN
+        if caller == "token of another session" and self.kind != "own":
+            return NOT_FOUND
+        if caller.startswith("token of"):
+            return fine if self.by_session else FORBIDDEN
         if self.kind == "own" or caller == "owner's token":
             return fine
         if caller.endswith("token") and "browser" not in caller:
@@ -75,28 +83,28 @@ ROUTES = (
     Route("GET", "/readyz", "open", 503),  # no owner runs here
     Route("GET", "/schema", "open"),
     Route("GET", "/docs", "open"),
-    Route("GET", "/tools", "own"),
-    Route("GET", "/event-types", "own"),
+    Route("GET", "/tools", "own", by_session=True),
+    Route("GET", "/event-types", "own", by_session=True),
     Route("POST", "/routines/validate", "own", body={"text": "---\nid: x\n---\n"}),
     Route("POST", "/routines/preview", "own", body={"schedule": {"kind": "interval", "every": "5m"}}),
-    Route("GET", "/sessions", "own"),
+    Route("GET", "/sessions", "own", by_session=True),
     Route("POST", "/sessions", "own", 201),
-    Route("GET", S, "reads"),
+    Route("GET", S, "reads", by_session=True),
     Route("POST", f"{S}/open", "acts", body={"holder": "laptop"}),
     Route("POST", f"{S}/renew", "acts", body={"leaseId": LEASE}),
     Route("POST", f"{S}/close", "acts", body={"leaseId": LEASE}),
     Route("POST", f"{S}/fork", "acts", 201),
-    Route("GET", f"{S}/events", "reads"),
+    Route("GET", f"{S}/events", "reads", by_session=True),
     Route("POST", f"{S}/events", "acts", 201, body={"leaseId": LEASE, "type": "my-host:note", "data": None}),
-    Route("GET", f"{S}/schedules", "reads"),
+    Route("GET", f"{S}/schedules", "reads", by_session=True),
     Route("POST", f"{S}/turns", "acts", 201, body={"leaseId": LEASE}),
     Route("POST", f"{S}/turns/1/messages", "acts", 201, {"leaseId": LEASE, "message": "and"}, in_turn=True),
     Route("POST", f"{S}/turns/1/end", "acts", 200, {"leaseId": LEASE, "outcome": "failed"}, in_turn=True),
-    Route("GET", f"{S}/followups", "reads"),
+    Route("GET", f"{S}/followups", "reads", by_session=True),
     Route("DELETE", f"{S}/followups/followup-1", "acts", body={"leaseId": LEASE}),
-    Route("POST", f"{S}/tools/schedule_create", "acts", body={"prompt": "look", "after_seconds": 9}),
-    Route("POST", f"{S}/tools/schedule_list", "acts"),
-    Route("POST", f"{S}/tools/schedule_delete", "acts", body={"id": "schedule-1"}),
+    Route("POST", f"{S}/tools/schedule_create", "acts", body={"prompt": "look", "after_seconds": 9}, by_session=True),
+    Route("POST", f"{S}/tools/schedule_list", "acts", by_session=True),
+    Route("POST", f"{S}/tools/schedule_delete", "acts", body={"id": "schedule-1"}, by_session=True),
 )
 PAGES = (Route("GET", "/admin/", "page"), Route("GET", "/admin", "page", 302))
 
@@ -147,8 +155,17 @@ def clients(served: Host, user: User, stranger: User, staff: User, api: Api) -> 
     for client in (browser, member):
         client.cookies["csrftoken"] = "x" * 32
         client.credentials(HTTP_X_CSRFTOKEN="x" * 32)
-    found = (Client(), revoked, member, api(stranger), api(staff), browser, careless, served.client)
+    other = host(served.client, "s-2").id
+    bound = (_bound(user, session_id) for session_id in (other, SESSION))
+    found = (Client(), revoked, member, api(stranger), api(staff), browser, careless, *bound, served.client)
     return dict(zip(CALLERS, found, strict=True))
+
+
+def _bound(user: User, session_id: str) -> Client:
+    _, secret = models.issue(user.pk, START, session_id=session_id)
+    client = Client()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    return client
 
 
 def ask(client: Client, route: Route, served: Host, path: str | None = None) -> Any:
@@ -173,7 +190,11 @@ def test_a_session_of_another_looks_like_none(
     served: Host, clients: dict[str, Client], api: Api, stranger: User
 ) -> None:
     host(api(stranger), "theirs")
-    for caller, session_id in (("stranger's token", SESSION), ("owner's token", "theirs")):
+    for caller, session_id in (
+        ("stranger's token", SESSION),
+        ("token of another session", SESSION),
+        ("owner's token", "theirs"),
+    ):
         for route in ROUTES:
             if route.path.startswith(S):
                 answers = [
@@ -189,6 +210,8 @@ def test_a_refused_caller_changes_nothing(served: Host, clients: dict[str, Clien
     for route in ROUTES:
         if route.kind == "acts":
             for caller in CALLERS[:-1]:
+                if caller == "token of the session" and route.by_session:
+                    continue
                 ask(clients[caller], route, served)
     assert (served.log(), served.get().json()) == before
 
@@ -199,13 +222,14 @@ def test_a_token_lists_its_own_sessions_and_a_staff_browser_all(
     host(api(stranger), "theirs")
     lists = {
         caller: [row["id"] for row in clients[caller].get("/sessions").json()["results"]]
-        for caller in ("owner's token", "stranger's token", "staff's token", "staff's browser")
+        for caller in ("owner's token", "token of the session", "stranger's token", "staff's token", "staff's browser")
     }
     assert lists == {
-        "owner's token": [SESSION],
+        "owner's token": ["s-2", SESSION],
+        "token of the session": [SESSION],
         "stranger's token": ["theirs"],
         "staff's token": [],
-        "staff's browser": ["theirs", SESSION],
+        "staff's browser": ["theirs", "s-2", SESSION],
     }
 
 

@@ -42,6 +42,8 @@ def test_as_json_a_new_token_comes_with_what_names_it(user: User, clock: HandClo
         "hint": made["token"][:10],
         "createdAt": "2026-12-01T00:00:00.000Z",
         "revokedAt": None,
+        "expiresAt": None,
+        "session": None,
         "token": made["token"],
     }
 
@@ -156,3 +158,12 @@ def test_a_database_without_its_tables_is_explained(store: None) -> None:
     with connection.execute_wrapper(fail):
         code, message = refused("ada")
     assert (code, "was migrate run?" in message) == (1, True)
+
+
+def test_the_list_tells_which_tokens_are_of_one_session_and_until_when(user: User, clock: HandClock) -> None:
+    models.issue(user.pk, clock.now, session_id="s-1", expires_at=clock.now + 1000)
+    assert "valid until 2026-12-01T00:00:01.000Z  ada  session s-1 alone" in token("--list")
+    clock.advance(seconds=1)
+    assert "expired 2026-12-01T00:00:01.000Z" in token("--list")
+    (row,) = token_json("--list")
+    assert (row["session"], row["expiresAt"]) == ("s-1", "2026-12-01T00:00:01.000Z")
