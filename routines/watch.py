@@ -15,7 +15,8 @@ logger = logging.getLogger(__name__)
 
 _UNANSWERED_SECONDS = 5
 
-#: How many times as long as a look there is none after it: a few hundredths of a processor.
+#: A look at what stands still is followed by a rest of so many times the processor's time that it took: a few
+#: hundredths of one are spent. The time of a slow disk counts once.
 REST = 15
 #: How soon after something has gone there is a second look, in seconds. Many programs save a file by taking the old
 #: one away first, and its job must not go with it.
@@ -58,16 +59,16 @@ class Watcher:
 
         Raises PersistenceUncertain where the database does not answer; the next step tries again.
         """
-        started = time.perf_counter()
+        started, before = time.perf_counter(), time.thread_time()
         scan = self._registrar.look()
-        looked = time.perf_counter() - started
+        used = time.thread_time() - before
         if scan.gone and not self._doubting:
             self._doubting = True
             return AGAIN_SECONDS
         self._doubting = False
         rest = settings.WAKEFUL_SCAN_SECONDS
         if scan.mark == self._mark and 0 <= now - self._reconciled_at < ANYWAY_MS:
-            return max(rest, REST * looked)
+            return max(rest, REST * used, time.perf_counter() - started)
         self._registrar.reconcile()
         first, self._mark, self._reconciled_at = self._mark is None, scan.mark, now
         # What changed was read as well, so the look tells nothing. Files that change all the time take a half at most;
