@@ -79,10 +79,11 @@ class Library:
     def scan(self, workspaces: Iterable[str]) -> Scan:
         """Look at `<workspace>/.routines` of each. Never raises: what cannot be read is there with its fault."""
         names = tuple(str(Path(workspace)) for workspace in workspaces)
-        if names == self._names and self._memory.stands():
+        now_ns = self._now_ns()
+        if names == self._names and self._memory.stands(now_ns):
             return Scan(files=self._files, mark=self._mark, gone=False)
         self._names = names
-        walk = _Walk(memory=memory.Memory(now_ns=self._now_ns(), before=self._memory))
+        walk = _Walk(memory=memory.Memory(now_ns=now_ns, before=self._memory))
         for workspace in names:
             walk.workspace(workspace)
         walk.memory.before = None

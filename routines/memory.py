@@ -7,7 +7,7 @@ decide whether it is read anew.
 import hashlib
 import os
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from routines.domain import errors, frontmatter, limits, parse, reconcile
@@ -55,10 +55,10 @@ class _Kept:
 class Memory:
     """What one walk learnt.
 
-    now_ns: the machine's own time, by which its files were changed, when the walk began.
-    whole: whether times alone can tell that all of it still stands.
+    now_ns: the machine's own time, by which its files were changed, when the last look began.
+    whole: whether times and bytes can tell that all of it still stands.
     before: what the walk before it learnt; None where there was none.
-    listings: the folders whose times stood still.
+    listings: the folders that could be listed, each with its times; None where it had changed too lately.
     files: the files that could be read.
     faulty: what could not be.
     """
@@ -66,36 +66,39 @@ class Memory:
     now_ns: int
     whole: bool = True
     before: "Memory | None" = None
-    listings: dict[str, tuple[_Times, Listing]] = field(default_factory=dict)
+    listings: dict[str, tuple[_Times | None, Listing]] = field(default_factory=dict)
     files: dict[str, _Kept] = field(default_factory=dict)
     faulty: dict[str, reconcile.Declared] = field(default_factory=dict)
 
     def listing(self, folder: str, *, follow: bool = False) -> Listing:
         """What a folder holds; follow: where it may be a link. Raises OSError."""
         status = os.stat(folder, follow_symlinks=follow)
-        times = _times(status)
         known = None if self.before is None else self.before.listings.get(folder)
-        if known is None or known[0] != times:
-            known = (times, _listed(folder))
-        if self._stood_still(status):
-            self.listings[folder] = known
-        else:
-            self.whole = False
+        if known is None or known[0] != _times(status):
+            known = (self._lasting(status), _listed(folder))
+        self.listings[folder] = known
         return known[1]
 
-    def stands(self) -> bool:
-        """Whether nothing of it has changed, by all that times can tell; False where they cannot."""
+    def stands(self, now_ns: int) -> bool:
+        """Whether nothing of it has changed; False where only a walk can tell. now_ns: as for the walk."""
         if not self.whole or self.faulty:
             return False
-        look = os.stat
+        self.now_ns = now_ns
         try:
-            for path, (times, _) in self.listings.items():
-                if _times(look(path)) != times:
-                    return False
+            # What changed too lately for its times to tell is read again until they can.
+            for path, (times, listing) in self.listings.items():
+                status = os.stat(path)
+                if _times(status) != times:
+                    if times is not None or _listed(path) != listing:
+                        return False
+                    self.listings[path] = (self._lasting(status), listing)
             for path, kept in self.files.items():
-                if _times(look(path)) != kept.times:
-                    return False
-        except OSError:
+                status = os.stat(path)
+                if _times(status) != kept.times:
+                    if kept.times is not None or _digest(_bytes(path, status)) != kept.digest:
+                        return False
+                    self.files[path] = replace(kept, times=self._lasting(status))
+        except (OSError, errors.Invalid):
             return False
         return True
 
@@ -106,15 +109,14 @@ class Memory:
             known = None
         try:
             status = os.stat(path)
-            times = _times(status)
-            if known is None or known.times != times:
+            if known is None or known.times != _times(status):
                 data = _bytes(path, status)
-                digest = hashlib.sha256(data).digest()
+                digest = _digest(data)
                 if known is None or known.digest != digest:
                     declared = _declared(path, data, workspace)
                 else:
                     declared = known.declared
-                known = _Kept(times=times if self._stood_still(status) else None, digest=digest, declared=declared)
+                known = _Kept(times=self._lasting(status), digest=digest, declared=declared)
         except OSError as problem:
             return self.fault(path, unreadable(problem), workspace)
         except errors.Invalid as invalid:
@@ -133,8 +135,10 @@ class Memory:
         self.faulty[path] = made
         return made
 
-    def _stood_still(self, status: os.stat_result) -> bool:
-        return max(status.st_mtime_ns, status.st_ctime_ns) < self.now_ns - _TICK_NS
+    def _lasting(self, status: os.stat_result) -> _Times | None:
+        """The times, if they stand still."""
+        still = max(status.st_mtime_ns, status.st_ctime_ns) < self.now_ns - _TICK_NS
+        return _times(status) if still else None
 
 
 def unreadable(problem: OSError | ValueError) -> errors.Fault:
@@ -181,6 +185,10 @@ def _bytes(path: str, status: os.stat_result) -> bytes:
         raise errors.Invalid([fault(limits.TOO_LARGE)])
     with Path(path).open("rb") as opened:
         return opened.read(limits.MAX_BYTES + 1)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
 
 
 def _times(status: os.stat_result) -> _Times:

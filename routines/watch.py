@@ -61,16 +61,15 @@ class Watcher:
         """
         started, before = time.perf_counter(), time.thread_time()
         scan = self._registrar.look()
-        used = time.thread_time() - before
         if scan.gone and not self._doubting:
             self._doubting = True
             return AGAIN_SECONDS
         self._doubting = False
         rest = settings.WAKEFUL_SCAN_SECONDS
         if scan.mark == self._mark and 0 <= now - self._reconciled_at < ANYWAY_MS:
-            return max(rest, REST * used, time.perf_counter() - started)
+            return max(rest, REST * (time.thread_time() - before), time.perf_counter() - started)
         self._registrar.reconcile()
         first, self._mark, self._reconciled_at = self._mark is None, scan.mark, now
-        # What changed was read as well, so the look tells nothing. Files that change all the time take a half at most;
-        # after the start, when all are read, the next edit need not wait.
-        return rest if first else max(rest, time.perf_counter() - started)
+        # What changed was read as well, so the look tells nothing. Files that change all the time take half a processor
+        # at most; after the start, when all are read, the next edit need not wait.
+        return rest if first else max(rest, time.thread_time() - before)

@@ -83,8 +83,9 @@ def test_new_times_alone_change_nothing(workspace: Path, make: Any) -> None:
     assert after.files[0] is before.files[0]
 
 
-def test_every_change_gives_another_mark(workspace: Path) -> None:
-    shelf = later()
+@pytest.mark.parametrize("make", [library.Library, later])
+def test_every_change_gives_another_mark(workspace: Path, make: Any) -> None:
+    shelf = make()
     marks = [shelf.scan([str(workspace)]).mark]
 
     def look() -> library.Scan:
@@ -202,3 +203,15 @@ def test_a_scan_is_bounded_and_what_it_left_out_is_not_gone(workspace: Path, mon
     [left_out] = [file for file in scan.files if file.folder]
     assert left_out.path == str(workspace / ".routines")
     assert ids(scan) == ["?", "aa", "bb"]
+
+
+def test_what_was_written_just_now_is_not_read_for_ever(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_ns = time.time_ns()
+    shelf = library.Library(lambda: now_ns)
+    workspaces.put(workspace, "aa")
+    before = shelf.scan([str(workspace)])
+    now_ns += HOUR_NS
+    shelf.scan([str(workspace)])
+    monkeypatch.setattr(os, "scandir", None)
+    monkeypatch.setattr(Path, "open", None)
+    assert shelf.scan([str(workspace)]).mark == before.mark
