@@ -222,7 +222,7 @@ def _expect_clean(repository: Repository, tree: Worktree) -> None:
     if repository.git.says(tree.path, *status):
         raise _Held("It holds changes or files that are not committed.")
     for entry in repository.git.says(tree.path, "ls-files", "-v", "--stage", "-z").split("\0"):
-        _, _, staged = entry.partition(" ")
+        tag, _, staged = entry.partition(" ")
         if staged.startswith(_GITLINK):
             raise _Held("It holds submodules, whose own commits nothing vouches for.")
         if entry and tag != "H":
