@@ -5,6 +5,7 @@ import threading
 from typing import Protocol
 
 from routines.scheduler import Scheduler
+from routines.watch import Watcher
 from schedules import clock
 from schedules.owner import Owner
 
@@ -65,10 +66,14 @@ class Keeper:
 
 
 class Delivery:
-    """The owner of live delivery and the scheduler of routines: neither ever waits for the other."""
+    """The owner of live delivery, the scheduler of routines and the watcher of their files: none waits for another."""
 
     def __init__(self) -> None:
-        self._keepers = [Keeper("owner", Owner()), Keeper("scheduler", Scheduler())]
+        self._keepers = [
+            Keeper("owner", Owner()),
+            Keeper("scheduler", Scheduler()),
+            Keeper("watcher", Watcher()),
+        ]
 
     def start(self) -> None:
         """Begin to deliver."""

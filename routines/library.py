@@ -71,21 +71,27 @@ class Library:
         """now_ns: the time by which files were changed, in nanoseconds: the machine's own."""
         self._now_ns = now_ns
         self._memory = memory.Memory(now_ns=now_ns())
+        self._names: Sequence[str] | None = None
         self._found: Mapping[str, reconcile.Declared] = {}
+        self._files: Sequence[reconcile.Declared] = ()
         self._mark = 0
 
     def scan(self, workspaces: Iterable[str]) -> Scan:
         """Look at `<workspace>/.routines` of each. Never raises: what cannot be read is there with its fault."""
+        names = tuple(str(Path(workspace)) for workspace in workspaces)
+        if names == self._names and self._memory.stands():
+            return Scan(files=self._files, mark=self._mark, gone=False)
+        self._names = names
         walk = _Walk(memory=memory.Memory(now_ns=self._now_ns(), before=self._memory))
-        for workspace in workspaces:
-            walk.workspace(str(Path(workspace)))
+        for workspace in names:
+            walk.workspace(workspace)
         walk.memory.before = None
         self._memory = walk.memory
-        before, self._found = self._found, walk.found
+        before, self._found, self._files = self._found, walk.found, tuple(walk.found.values())
         if len(before) != len(walk.found) or any(before.get(path) is not file for path, file in walk.found.items()):
             self._mark += 1
         gone = any(path not in walk.found and not file.folder for path, file in before.items())
-        return Scan(files=tuple(walk.found.values()), mark=self._mark, gone=gone)
+        return Scan(files=self._files, mark=self._mark, gone=gone)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,6 +126,8 @@ class _Walk:
         """Take in the routines of a workspace. One that cannot be looked into has not lost them: a disk comes back."""
         workspace = real(path)
         top = os.path.join(path, FOLDER)
+        if workspace != path or os.path.islink(top):
+            self.memory.whole = False  # the times of a folder do not tell that a link leads to another now
         try:
             if not stat.S_ISDIR(os.stat(path).st_mode):
                 self._note(path, memory.fault(_NOT_FOLDER), workspace, folder=True)
@@ -127,6 +135,7 @@ class _Walk:
             try:
                 mode = os.stat(top).st_mode
             except FileNotFoundError:
+                self.memory.whole = False  # nothing is known of which times could tell
                 if not os.listdir(path):
                     self._note(path, memory.fault(_EMPTY, warning=True), workspace, folder=True)
                 elif os.path.islink(top):
@@ -166,6 +175,8 @@ class _Walk:
     def _below(self, path: str, top: str, inside: str, workspace: str | None, *, linked: bool) -> None:
         """Take in a file of a folder, unless it is a link out of it."""
         # No link lies between the top and a file that is none, since links to folders are not followed.
+        if linked:
+            self.memory.whole = False
         at = os.path.realpath(path) if linked else inside + path[len(top) :]
         if linked and not _inside(at, inside):
             self._note(path, memory.fault(_LEADS_OUT), workspace)

@@ -56,6 +56,7 @@ class Memory:
     """What one walk learnt.
 
     now_ns: the machine's own time, by which its files were changed, when the walk began.
+    whole: whether times alone can tell that all of it still stands.
     before: what the walk before it learnt; None where there was none.
     listings: the folders whose times stood still.
     files: the files that could be read.
@@ -63,6 +64,7 @@ class Memory:
     """
 
     now_ns: int
+    whole: bool = True
     before: "Memory | None" = None
     listings: dict[str, tuple[_Times, Listing]] = field(default_factory=dict)
     files: dict[str, _Kept] = field(default_factory=dict)
@@ -77,7 +79,25 @@ class Memory:
             known = (times, _listed(folder))
         if self._stood_still(status):
             self.listings[folder] = known
+        else:
+            self.whole = False
         return known[1]
+
+    def stands(self) -> bool:
+        """Whether nothing of it has changed, by all that times can tell; False where they cannot."""
+        if not self.whole or self.faulty:
+            return False
+        look = os.stat
+        try:
+            for path, (times, _) in self.listings.items():
+                if _times(look(path)) != times:
+                    return False
+            for path, kept in self.files.items():
+                if _times(look(path)) != kept.times:
+                    return False
+        except OSError:
+            return False
+        return True
 
     def declared(self, path: str, workspace: str | None) -> reconcile.Declared:
         """What a file declares, or its fault. Never raises."""

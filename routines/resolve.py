@@ -4,7 +4,7 @@ The registrar asks for every routine, a trigger for its one. Nothing is called a
 """
 
 import logging
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 from django.conf import settings
 from jsonschema.exceptions import ValidationError
@@ -12,7 +12,6 @@ from jsonschema.exceptions import ValidationError
 from routines import identities, lowering
 from routines.domain import dispatchable, errors, jsonvalues, manifest
 from routines.domain.findings import shown
-from routines.domain.jsonvalues import Frozen
 from routines.tools import registry
 from routines.tools.registry import Tool
 from schedules.sessions.lossless import Json
@@ -35,13 +34,27 @@ _OF_SHAPE = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checked:
+    """A routine whose inputs were checked.
+
+    routine: the routine itself; kept, so that its `id()` stays its own.
+    tool: the tool that takes them.
+    fault: what is wrong with them; None where nothing is.
+    """
+
+    routine: manifest.Routine
+    tool: Tool
+    fault: errors.Fault | None
+
+
 class Resolver:
     """Answers for one look at some routines: each identity is read once."""
 
     def __init__(self, before: "Resolver | None" = None) -> None:
         """before: the one of the look before, whose checks of inputs hold for routines that are still the same."""
         self._before = {} if before is None else before._checked
-        self._checked: dict[int, tuple[manifest.Routine, Tool, str | None]] = {}
+        self._checked: dict[int, _Checked] = {}
         self._denied: dict[tuple[str | None, str], str | None] = {}
 
     def refusal(self, routine: manifest.Routine, workspace: str | None) -> errors.Fault | None:
@@ -55,6 +68,9 @@ class Resolver:
     def target_fault(self, routine: manifest.Routine, workspace: str | None) -> errors.Fault | None:
         """The first of the two alone: for a job that a user made, who fires it too. Placeholders are not judged."""
         target = routine.target
+        known = self._known(routine)
+        if known is not None and isinstance(target, manifest.ToolTarget):
+            return known.fault
         if (fault := dispatchable.undispatchable(target)) is not None:
             return fault
         name = lowering.tool_of(target)
@@ -70,11 +86,14 @@ class Resolver:
             inputs = lowering.unfilled(routine, workspace)
         except lowering.Unlowerable as error:
             return _fault("target", str(error))
-        words = self._words(routine, tool, inputs)
-        return None if words is None else _fault("target", words)
+        if known is None:
+            words = _problem(tool, jsonvalues.thaw_object(inputs))
+            fault = None if words is None else _fault("target", words)
+            known = self._checked[id(routine)] = _Checked(routine=routine, tool=tool, fault=fault)
+        return known.fault
 
     def _identity_fault(self, routine: manifest.Routine) -> errors.Fault | None:
-        tool = lowering.tool_of(routine.target)
+        tool = self._checked[id(routine)].tool.name
         identity = routine.identity
         key = (identities.DEFAULT if identity is None else identity.name, tool)
         if key not in self._denied:
@@ -85,13 +104,13 @@ class Resolver:
             return None
         return errors.Fault(code="routine_permission_denied", field="identity", message=words)
 
-    def _words(self, routine: manifest.Routine, tool: Tool, inputs: Mapping[str, Frozen]) -> str | None:
-        # By identity, since comparing routines costs more than what is saved; the routine is kept, so its id is too.
+    def _known(self, routine: manifest.Routine) -> _Checked | None:
+        # By identity, since comparing routines would cost more than is saved.
         known = self._before.get(id(routine))
-        if known is None or known[0] is not routine or known[1] is not tool:
-            known = (routine, tool, _problem(tool, jsonvalues.thaw_object(inputs)))
+        if known is None or known.routine is not routine or registry.find(known.tool.name) is not known.tool:
+            return None
         self._checked[id(routine)] = known
-        return known[2]
+        return known
 
 
 def _problem(tool: Tool, inputs: dict[str, Json]) -> str | None:

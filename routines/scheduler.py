@@ -8,11 +8,12 @@ import logging
 import os
 import socket
 from dataclasses import dataclass
+from functools import partial
 
 from django.conf import settings
 from django.db import connection
 
-from routines import dispatch, jobs, runs
+from routines import agents, dispatch, jobs, runs
 from routines.tools.registry import Result
 from routines.workers import Pool
 from schedules import clock, transaction
@@ -75,6 +76,7 @@ class Scheduler:
     def __init__(self) -> None:
         self.id = worker_id()
         self.pool = Pool(self.id, self.request_drive)
+        self._agents = agents.Agents()
         self._alarm = clock.Alarm()
         self._stopping = False
         self._rearm_after: str | None = ""
@@ -148,7 +150,12 @@ class Scheduler:
         heard = jobs.hear(now) if ahead.event is not None else 0
         interrupted = self._take_over(now) if _reached(ahead.lease, now) else 0
         begun = self._begin(now) if fired or heard or interrupted or _reached(ahead.run, now) else 0
-        more = fired == jobs.BATCH or heard == jobs.BATCH or interrupted == _LAPSED_AT_ONCE or self._rearm()
+        driven = self._agents.drive_once(now, self.pool.free)
+        for held in driven.work:
+            self.pool.call(partial(self._agents.answer, held, self.pool.cancelled))
+        more = (
+            fired == jobs.BATCH or heard == jobs.BATCH or interrupted == _LAPSED_AT_ONCE or driven.more or self._rearm()
+        )
         if more:
             wait = 0.0
         elif fired or heard or interrupted or begun:

@@ -108,12 +108,15 @@ def test_every_change_gives_another_mark(workspace: Path) -> None:
     assert len(set(marks)) == len(marks)
 
 
-def test_a_workspace_without_routines_is_fine(workspace: Path) -> None:
-    shelf = library.Library()
+@pytest.mark.parametrize("make", [library.Library, later])
+def test_a_workspace_without_routines_is_fine(workspace: Path, make: Any) -> None:
+    shelf = make()
     assert shelf.scan([str(workspace)]).files == ()
     (workspace / ".routines").rmdir()
     (workspace / "README.md").touch()
     assert shelf.scan([str(workspace)]).files == ()
+    workspaces.put(workspace, "aa")
+    assert ids(shelf.scan([str(workspace)])) == ["aa"]
 
 
 @pytest.mark.parametrize("away", ["nothing", "empty", "a file", "a link to nothing", "routines a link to nothing"])

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config import first_run, stopping
 from config.delivery import Delivery
+from routines import registrar
 from routines.scheduler import Scheduler
 from schedules.owner import Owner
 from schedules.sessions.errors import PersistenceUncertain
@@ -45,6 +46,7 @@ class Command(BaseCommand):
             with stopping.on_signal(stop):
                 done = owner.drive_all()
                 owner.leave()
+                registrar.OWN.reconcile()
                 fired = scheduler.drive_all()
                 scheduler.leave()
         except PersistenceUncertain:

@@ -8,6 +8,7 @@ reading means in the zone is decided here.
 import copy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from cronsim import CronSim, CronSimError
 
@@ -95,6 +96,7 @@ class Cron(Searched):
             return None
 
 
+@lru_cache(maxsize=4_096)
 def parse(expression: str, timezone: str) -> Cron:
     """The slots of a cron expression in a zone. Raises Refused, also where it can never fire."""
     normal = fields.normalise(expression)
