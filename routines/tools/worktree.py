@@ -195,8 +195,6 @@ def _expect_alone(repository: Repository, tree: Worktree, listed: Sequence[Workt
         raise _Held("It is being worked in right now.")
     if any(_inside(real, os.path.realpath(other.path)) for other in listed if other is not tree):
         raise _Held("Another worktree lies inside it.")
-    if _inside(real, repository.common):
-        raise _Held("The repository itself lies inside it.")
     if git.common_folder(repository.git, real) != repository.common or git.top(repository.git, real) != real:
         raise _Held("Its folder holds something else now; git worktree repair may mend it.")
 
