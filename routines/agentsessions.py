@@ -20,7 +20,7 @@ from django.conf import settings
 
 from routines import adapters
 from routines.models import AgentSession
-from routines.tools import processes
+from routines.tools import environment, processes
 from schedules import clock, live, transaction, turns
 from schedules.access import models as access
 from schedules.locked import Unit
@@ -39,7 +39,6 @@ MOST_OUTPUT = 64 * 1024
 
 #: What a turn takes beside the adapter's own time, and more.
 MARGIN_SECONDS = 60
-_INHERITED = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +235,7 @@ def _run(held: Held, prompt: str, cancelled: threading.Event) -> Answer:
             adapter.arguments(values),
             cwd=cwd,
             env={
-                **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+                **environment.clean(),
                 **adapter.env,
                 "WAKEFUL_URL": settings.WAKEFUL_URL,
                 "WAKEFUL_SESSION": held.session_id,

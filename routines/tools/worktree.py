@@ -195,8 +195,6 @@ def _expect_alone(repository: Repository, tree: Worktree, listed: Sequence[Workt
         raise _Held("It is being worked in right now.")
     if any(_inside(real, os.path.realpath(other.path)) for other in listed if other is not tree):
         raise _Held("Another worktree lies inside it.")
-    if _inside(real, repository.common):
-        raise _Held("The repository itself lies inside it.")
     if git.common_folder(repository.git, real) != repository.common or git.top(repository.git, real) != real:
         raise _Held("Its folder holds something else now; git worktree repair may mend it.")
 
@@ -222,7 +220,7 @@ def _expect_clean(repository: Repository, tree: Worktree) -> None:
     if repository.git.says(tree.path, *status):
         raise _Held("It holds changes or files that are not committed.")
     for entry in repository.git.says(tree.path, "ls-files", "-v", "--stage", "-z").split("\0"):
-        _, _, staged = entry.partition(" ")
+        tag, _, staged = entry.partition(" ")
         if staged.startswith(_GITLINK):
             raise _Held("It holds submodules, whose own commits nothing vouches for.")
         if entry and tag != "H":
