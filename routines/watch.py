@@ -17,7 +17,7 @@ _UNANSWERED_SECONDS = 5
 
 #: A look at what stands still is followed by a rest of so many times the processor's time that it took: a few
 #: hundredths of one are spent. The time of a slow disk counts once.
-REST = 15
+REST = 12
 #: How soon after something has gone there is a second look, in seconds. Many programs save a file by taking the old
 #: one away first, and its job must not go with it.
 AGAIN_SECONDS = 0.25

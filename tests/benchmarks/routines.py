@@ -72,7 +72,7 @@ def _edits(workspace: Path, manifests: int) -> None:
         _put(workspace, edit * 7 % manifests, words)
         start = time.perf_counter()
         while not Job.objects.filter(routine_id=_id(edit * 7 % manifests), document__contains=words).exists():
-            time.sleep(0.01)
+            time.sleep(0.02)
         times.append(time.perf_counter() - start)
     used = (time.process_time() - before[0]) / (time.perf_counter() - before[1])
     end.set()
