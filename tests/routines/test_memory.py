@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_new_times_alone_change_nothing(workspace: Path, make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [library.Library, later])
-def test_every_change_gives_another_mark(workspace: Path, make: Any) -> None:
+def test_every_change_gives_another_mark(workspace: Path, make: Callable[[], library.Library]) -> None:
     shelf = make()
     marks = [shelf.scan([str(workspace)]).mark]
 
