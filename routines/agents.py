@@ -5,14 +5,12 @@ out. Any number of processes may do both.
 """
 
 import json
-import os
-import socket
 import threading
 from dataclasses import dataclass
 
 from routines import adapters, agentsessions
 from routines.agentsessions import Held, Task
-from schedules import transaction
+from schedules import transaction, workerid
 from schedules.projection import rows
 from schedules.sessions import log
 
@@ -76,7 +74,7 @@ class Agents:
     """The agents' sessions as one process sees them. Drive it from one thread; ``answer`` may run in any."""
 
     def __init__(self) -> None:
-        self.id = f"{socket.gethostname()}:{os.getpid()}:{log.new_id()[-12:]}"
+        self.id = workerid.new()
         self._busy: set[str] = set()
         self._renewed_at = 0
         self._after = ""

@@ -1,29 +1,25 @@
 """System checks of the routines' settings: each says what to write instead."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.apps import AppConfig
 from django.conf import settings
 from django.core import checks
 
 from routines import adapters
 from routines.tools import registry
+from schedules.checks import Apps, Range, out_of_range
 
-Apps = Sequence[AppConfig] | None
-
-# Setting, least, most, and what it is a number of; each has a check id of its own, wakeful.E104 onwards.
-RANGES: tuple[tuple[str, float, float, str], ...] = (
+# Each has a check id of its own, wakeful.E104 onwards.
+RANGES: tuple[Range, ...] = (
     ("WAKEFUL_SCAN_SECONDS", 0.1, 3_600, "a number of seconds"),
     ("WAKEFUL_WORKERS", 1, 256, "a whole number of runs"),
     ("WAKEFUL_PAUSE_AFTER", 1, 2**31 - 1, "a whole number of runs"),
     ("WAKEFUL_EVENT_RATE", 1, 2**31 - 1, "a whole number of events"),
 )
-
-_MOST_OPEN_SECONDS = 30 * 86_400
 
 _GRANT = (
     '{"user": "USERNAME", "tools": ["NAME" or "*"], "notify": "mailto:..." or "https://...", "secret": "whsec_..."}'
@@ -95,15 +91,7 @@ def tools(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
 @checks.register("wakeful")
 def ranges(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
     """E104 and on: a number outside what it may be."""
-    return [
-        checks.Error(
-            f"{name} is {getattr(settings, name)}.",
-            hint=f"Set {name} to {what} from {low:,} to {high:,}.",
-            id=f"wakeful.E{number:03}",
-        )
-        for number, (name, low, high, what) in enumerate(RANGES, start=104)
-        if not low <= getattr(settings, name) <= high
-    ]
+    return out_of_range(RANGES, first_id=104)
 
 
 @checks.register("wakeful")
@@ -126,11 +114,7 @@ def agent_adapters(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
 @checks.register("wakeful")
 def agent_open_seconds(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
     """E111: a time that an agent's session cannot stay open for."""
-    given = settings.WAKEFUL_AGENT_OPEN_SECONDS
-    if 0 <= given <= _MOST_OPEN_SECONDS:
-        return []
-    hint = f"Set WAKEFUL_AGENT_OPEN_SECONDS to a whole number of seconds from 0 to {_MOST_OPEN_SECONDS}."
-    return [checks.Error(f"WAKEFUL_AGENT_OPEN_SECONDS is {given}.", hint=hint, id="wakeful.E111")]
+    return out_of_range([("WAKEFUL_AGENT_OPEN_SECONDS", 0, 30 * 86_400, "a whole number of seconds")], first_id=111)
 
 
 @checks.register("wakeful")

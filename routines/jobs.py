@@ -8,7 +8,7 @@ from functools import lru_cache
 from django.conf import settings
 
 from routines import events, runs
-from routines.domain import arming, eventnames, jsonvalues, manifest, parse
+from routines.domain import arming, errors, eventnames, jsonvalues, manifest, parse
 from schedules import transaction
 from schedules.domain import instants
 from schedules.projection import rows
@@ -166,7 +166,11 @@ def hear(now: int) -> int:
         made: list[runs.New] = []
         for _, name, payload, time, depth in heard:
             for job in found:
-                made += _heard(job, name, lossless.loads_trusted(payload), time, depth, now, busy)
+                try:
+                    made += _heard(job, name, lossless.loads_trusted(payload), time, depth, now, busy)
+                except errors.Invalid:
+                    # One job that only an older version took must not keep the others from hearing.
+                    logger.exception("%s: its manifest is not valid any more; mend the file", job.source)
         runs.insert(made, now)
         bulk.update("routines_lifecycleevent", {"handled_at": NUMBER}, {"id": NUMBER}, [(now, row[0]) for row in heard])
     return len(heard)

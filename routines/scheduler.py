@@ -5,26 +5,26 @@ Any number may run, in any processes and machines that share the database. :meth
 """
 
 import logging
-import os
-import socket
 from dataclasses import dataclass
 from functools import partial
 
 from django.conf import settings
 from django.db import connection
 
-from routines import agents, dispatch, jobs, runs
+from routines import agents, jobs, outcomes, runs
+from routines.outcomes import Outcome
 from routines.tools.registry import Result
 from routines.workers import Pool
-from schedules import clock, transaction
+from schedules import clock, transaction, workerid
 from schedules.projection import rows
-from schedules.sessions import log
 from schedules.sessions.errors import PersistenceUncertain
 
 logger = logging.getLogger(__name__)
 
 #: How often a scheduler looks for what other processes made, in seconds.
 POLL_SECONDS = 0.5
+#: How soon it looks again at an event that another process holds, in seconds.
+LOCKED_SECONDS = 0.1
 _RETRY_SECONDS = (1, 2, 5, 15)
 _LAPSED_AT_ONCE = 100
 _FORGET_EVENTS_MS = 24 * 3600 * 1000
@@ -67,14 +67,15 @@ class _Ahead:
         for at in (self.job, self.run, self.lease):
             if at is not None and at > now:
                 seconds = min(seconds, (at - now) / 1000)
-        return 0.0 if self.event is not None else seconds
+        # One that is still there is being handled elsewhere, or came a moment ago.
+        return min(seconds, LOCKED_SECONDS) if self.event is not None else seconds
 
 
 class Scheduler:
     """One scheduler. Use it from one thread; ``request_drive`` and ``stop`` from any."""
 
     def __init__(self) -> None:
-        self.id = worker_id()
+        self.id = workerid.new()
         self.pool = Pool(self.id, self.request_drive)
         self._agents = agents.Agents()
         self._alarm = clock.Alarm()
@@ -116,40 +117,43 @@ class Scheduler:
         self._alarm.ring()
 
     def drive_all(self) -> Drive:
-        """Repeat the step until nothing is due now and nothing is worked any more; what was done in all.
+        """Repeat the step until nothing that is due now is left, and nothing is worked; what was done in all.
 
-        A run that waits for its retry is left to wait.
+        What falls due meanwhile is left, so that this ends: a run that waits for its retry, a slot to come.
         """
+        with transaction.asking():
+            until = clock.sample()
         total = Drive()
         while not self._stopping:
-            drive = self.drive_once()
+            drive = self.drive_once(until)
             total = Drive(
                 fired=total.fired + drive.fired,
                 heard=total.heard + drive.heard,
                 begun=total.begun + drive.begun,
                 interrupted=total.interrupted + drive.interrupted,
             )
-            if not drive.more and not self.pool.busy:
-                # What ended between the step and this look may have left more to do.
-                if not self._due_now():
-                    break
-            elif drive.wait:
-                self._alarm.wait(drive.wait)
+            if drive.more:
+                continue
+            if not self.pool.busy and not self._left(until):
+                break
+            self._alarm.wait(min(drive.wait, LOCKED_SECONDS))
         return total
 
-    def drive_once(self) -> Drive:
+    def drive_once(self, until: int | None = None) -> Drive:
         """Fire a batch of what is due, take over what is silent, begin as many attempts as there is room for.
 
-        Raises PersistenceUncertain where the database does not answer; nothing is lost then.
+        until: what falls due later is left alone. Raises PersistenceUncertain where the database does not answer;
+        nothing is lost then.
         """
         with transaction.asking():
             now = clock.sample()
             self._keep_house(now)
             ahead = self._look()
-        fired = jobs.fire(now) if _reached(ahead.job, now) else 0
-        heard = jobs.hear(now) if ahead.event is not None else 0
+        due = now if until is None else min(now, until)
+        fired = jobs.fire(due) if _reached(ahead.job, due) else 0
+        heard = jobs.hear(due) if ahead.event is not None else 0
         interrupted = self._take_over(now) if _reached(ahead.lease, now) else 0
-        begun = self._begin(now) if fired or heard or interrupted or _reached(ahead.run, now) else 0
+        begun = self._begin(due, now) if fired or heard or interrupted or _reached(ahead.run, due) else 0
         driven = self._agents.drive_once(now, self.pool.free)
         for held in driven.work:
             self.pool.call(partial(self._agents.answer, held, self.pool.cancelled))
@@ -176,33 +180,28 @@ class Scheduler:
         )
         return _Ahead(job=found[0][0], run=found[0][1], lease=found[0][2], event=found[0][3])
 
-    def _due_now(self) -> bool:
+    def _left(self, until: int) -> bool:
+        """Whether something that was due at an instant has not been begun yet."""
         with transaction.asking():
-            now = clock.sample()
             ahead = self._look()
-            waits = bool(runs.waiting(now, 1))
-        return ahead.event is not None or waits or _reached(ahead.job, now)
+            return ahead.event is not None or _reached(ahead.job, until) or bool(runs.waiting(until, 1))
 
-    def _begin(self, now: int) -> int:
-        begun = 0
-        if (free := self.pool.free) <= 0:
+    def _begin(self, due: int, now: int) -> int:
+        if not (free := self.pool.free):
             return 0
         with transaction.asking():
-            waiting = runs.waiting(now, free)
-        for run_id in waiting:
-            claimed = dispatch.claim(run_id, self.id, now)
-            if claimed is not None:
-                self.pool.work(claimed)
-                begun += 1
-        return begun
+            waiting = runs.waiting(due, free)
+        return sum(self.pool.begin(run_id, now) for run_id in waiting)
 
     def _take_over(self, now: int) -> int:
         with transaction.asking():
             lapsed = runs.lapsed(now, _LAPSED_AT_ONCE)
-        silent = dispatch.Outcome(
-            result=Result(ok=False, summary="The process that ran it went silent."), interrupted=True
-        )
-        return sum(dispatch.record(run, silent, now) for run in lapsed)
+        silent = Outcome(result=Result(ok=False, summary="The process that ran it went silent."), interrupted=True)
+        for run in lapsed:
+            status = outcomes.record(run, silent, now)
+            # Telling may take seconds, which neither reminders nor other jobs have.
+            self.pool.call(partial(outcomes.tell, run, silent, status, now))
+        return len(lapsed)
 
     def _rearm(self) -> bool:
         """Compute the next times of a batch of jobs anew, once after the start; whether there are more."""
@@ -225,11 +224,6 @@ class Scheduler:
                     " WHERE handled_at < %s ORDER BY handled_at LIMIT %s)",
                     [now - _FORGET_EVENTS_MS, _EVENTS_AT_ONCE],
                 )
-
-
-def worker_id() -> str:
-    """By which a process holds its runs: two of one machine are two."""
-    return f"{socket.gethostname()}:{os.getpid()}:{log.new_id()[-12:]}"
 
 
 def _reached(at: int | None, now: int) -> bool:

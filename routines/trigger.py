@@ -1,5 +1,6 @@
-"""Firing by hand: now, whatever the schedule says and whether or not it is enabled; and making up for old slots."""
+"""Firing by hand: now, whatever the schedule says and whether or not it is enabled."""
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +10,10 @@ from django.conf import settings
 from django.db import connection
 
 from routines import audit, dispatch, jobs, library, lowering, resolve, runs
-from routines.domain import arming, errors, manifest, placeholders, reconcile, rendering, timing
-from routines.scheduler import worker_id
+from routines.domain import errors, manifest, placeholders, reconcile, rendering
 from routines.tools import registry
 from routines.workers import Pool
-from schedules import clock, transaction
+from schedules import clock, transaction, workerid
 from schedules.projection import rows
 from schedules.sessions import log, lossless
 from schedules.sessions.errors import Refusal
@@ -25,9 +25,6 @@ _LOOK_SECONDS = 0.25
 
 #: How many callers of one process wait at a time; the others are answered at once that the run goes on.
 _WAITING = threading.BoundedSemaphore(4)
-
-#: How many slots one backfill takes.
-MOST_SLOTS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,36 +91,9 @@ def trigger(routine_id: str, *, by: str, dry_run: bool = False, wait: float = WA
     with transaction.barrier():
         runs.insert([made], now)
         audit.record(by, "trigger", source, now, run_id)
-    pool = _pool()
-    if pool.free > 0 and (claimed := dispatch.claim(run_id, pool.worker, now)) is not None:
-        pool.work(claimed)
+    # Where this process has no room, whichever scheduler has some takes the run.
+    _pool().begin(run_id, now)
     return _awaited(run_id, wait)
-
-
-def backfill(routine_id: str, start: int, end: int, *, by: str) -> int:
-    """Queue a run for each slot from ``start`` to ``end`` that never had one, oldest first; how many there were.
-
-    Raises Refusal `not_found` where the routine holds no job, and `invalid_request` for a span that is none, lies
-    ahead, or holds more than MOST_SLOTS slots.
-    """
-    with transaction.barrier():
-        now = clock.sample()
-        job = jobs.of_routine(routine_id)
-        if job is None:
-            raise Refusal("not_found", "No routine of that id holds a job; reconcile first.")
-        if not start <= end <= now:
-            raise Refusal("invalid_request", "A backfill takes a span of the past: from, then to, neither after now.")
-        slots = timing.slots(job.routine.schedule, job.anchor).between(start - 1, end, MOST_SLOTS + 1)
-        if len(slots) > MOST_SLOTS:
-            raise Refusal("invalid_request", f"That span holds more than {MOST_SLOTS} slots; take it in parts.")
-        firing = job.firing()
-        made = [
-            job.run("backfill", slot, due_at=now + place * arming.STAGGER_MS, firing=firing, fired_by=by)
-            for place, slot in enumerate(slots)
-        ]
-        queued = runs.insert(made, now)
-        audit.record(by, "backfill", job.source, now, f"{queued} slots")
-    return queued
 
 
 def stop() -> None:
@@ -134,7 +104,7 @@ def stop() -> None:
 
 @cache
 def _pool() -> Pool:
-    return Pool(worker_id(), lambda: None)
+    return Pool(workerid.new(), lambda: None)
 
 
 def _read(routine_id: str) -> _Found:
@@ -142,14 +112,18 @@ def _read(routine_id: str) -> _Found:
     with transaction.asking():
         known = rows.fetch("SELECT path, workspace FROM routines_routine WHERE id = %s", [routine_id])
     connection.close()
+    trusted = {library.real(workspace) for workspace in settings.WAKEFUL_WORKSPACES}
+    # A workspace that was taken out of the settings is not trusted any more, whatever the last reconcile saw.
+    known = [(path, workspace) for path, workspace in known if library.real(workspace) in trusted]
     for path, workspace in known:
         if (found := _of(routine_id, library.read([path]), workspace)) is not None:
             return found
     for workspace in settings.WAKEFUL_WORKSPACES:
         if (found := _of(routine_id, library.read([f"{workspace}/.routines"]), workspace)) is not None:
             return found
-    # The known file is there, and is no routine for now.
-    broken = [file for path, _ in known for file in library.read([path]) if file.routine is None]
+    # The known file may be there, and be no routine for now.
+    there = [path for path, _ in known if os.path.isfile(path)]
+    broken = [file for file in library.read(there) if file.routine is None]
     if broken:
         raise errors.Invalid(broken[0].faults)
     raise Refusal("not_found", "No ROUTINE.md of the workspaces declares that id.")

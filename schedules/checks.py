@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -10,8 +10,11 @@ from django.core import checks
 
 from schedules.domain import addresses
 
-# Setting, least, most, and what it is a number of; each has a check id of its own, wakeful.E010 onwards.
-RANGES: tuple[tuple[str, float, float, str], ...] = (
+#: Setting, least, most, and what it is a number of.
+Range: TypeAlias = tuple[str, float, float, str]
+
+# Each has a check id of its own, wakeful.E010 onwards.
+RANGES: tuple[Range, ...] = (
     ("WAKEFUL_LEASE_SECONDS", 5, 86_400, "a whole number of seconds"),
     ("WAKEFUL_BATCH_SESSIONS", 1, 10_000, "a whole number of sessions"),
     ("WAKEFUL_MAX_WAIT_SECONDS", 0.3, 3_600, "a number of seconds"),
@@ -36,13 +39,18 @@ def readable(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
 @checks.register("wakeful")
 def ranges(app_configs: Apps, **_: Any) -> list[checks.CheckMessage]:
     """E010 and on: a number outside what it may be."""
+    return out_of_range(RANGES, first_id=10)
+
+
+def out_of_range(ranges: Sequence[Range], *, first_id: int) -> list[checks.CheckMessage]:
+    """An error for each number outside what it may be; the ids count on from the first."""
     return [
         checks.Error(
             f"{name} is {getattr(settings, name)}.",
-            hint=f"Set {name} to {what} from {low} to {high}.",
+            hint=f"Set {name} to {what} from {low:,} to {high:,}.",
             id=f"wakeful.E{number:03}",
         )
-        for number, (name, low, high, what) in enumerate(RANGES, start=10)
+        for number, (name, low, high, what) in enumerate(ranges, start=first_id)
         if not low <= getattr(settings, name) <= high
     ]
 

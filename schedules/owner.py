@@ -5,15 +5,13 @@ session's lock. :meth:`Owner.drive_once` is one step; :meth:`Owner.run` only rep
 """
 
 import logging
-import os
-import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import connection
 
-from schedules import clock, heartbeat, horizon, live, transaction
+from schedules import clock, heartbeat, horizon, live, transaction, workerid
 from schedules.domain import codec, due, framing
 from schedules.locked import Unit
 from schedules.projection import rows
@@ -54,7 +52,7 @@ class Owner:
     """One owner of live delivery. Use it from one thread; ``request_drive`` and ``stop`` from any."""
 
     def __init__(self) -> None:
-        self.id = f"{socket.gethostname()}:{os.getpid()}:{log.new_id()[-12:]}"
+        self.id = workerid.new()
         self._alarm = clock.Alarm()
         self._stopping = False
         self._heart = heartbeat.Heart(self.id)

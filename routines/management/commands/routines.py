@@ -1,22 +1,30 @@
-"""``manage.py routines``: check manifests, and carry a crontab over into some."""
+"""``manage.py routines``: check manifests, look at what is registered, fire, pause, resume, make up for slots."""
 
+import getpass
 import sys
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
-from routines import library
+from routines import library, operating, reading, runs, trigger
 from routines.domain import crontab, errors, limits, reconcile
-from schedules.domain import zones
+from schedules import clock
+from schedules.domain import instants, zones
 from schedules.management.subcommands import FAILED, MISUSED, Subcommands, line
+from schedules.sessions import lossless
 from schedules.sessions.lossless import Json
 
 STREAM = "-"
+_PAGE = 1_000
+_NEXT = 5
+# Whoever started it here may wait for its end; the tool's own limit bounds it.
+_PATIENCE_SECONDS = 24 * 3600
+_RECENT = 10
 
 
 class Command(Subcommands):
-    help = "Checks ROUTINE.md files, and makes some of a crontab."
+    help = "Checks ROUTINE.md files, makes some of a crontab, and looks at and fires what is registered."
 
     def add_subcommands(self, subparsers: Any) -> None:
         checked = self.subcommand(subparsers, "validate", self._validate, "Check ROUTINE.md files.")
@@ -28,6 +36,98 @@ class Command(Subcommands):
         taken.add_argument("file", metavar="FILE", help="a user's crontab; - for standard input")
         taken.add_argument("--into", metavar="DIR", default=".routines", help="where to write (.routines)")
         taken.add_argument("--timezone", metavar="ZONE", default="UTC", help="in which the machine's cron runs (UTC)")
+
+        shown = self.subcommand(subparsers, "list", self._list, "List what the registrar knows.")
+        shown.add_argument("--after", metavar="ID", default="", help="only those whose ids come later")
+        for name, action, about in (
+            ("show", self._show, "Show a routine, its job and its newest runs."),
+            ("next", self._next, "Show a routine's next times, before jitter."),
+            ("trigger", self._trigger, "Fire a routine now, as its file says now, and wait for the first attempt."),
+            ("pause", self._pause, "Let a routine rest until it is resumed."),
+            ("resume", self._resume, "Have a paused routine fire again, from its next slot on."),
+            ("backfill", self._backfill, "Queue a run for each slot of a past span that never had one."),
+        ):
+            named = self.subcommand(subparsers, name, action, about)
+            named.add_argument("routine", metavar="ID")
+            if name == "trigger":
+                named.add_argument("--dry-run", action="store_true", help="only say what would be called")
+            elif name == "pause":
+                named.add_argument("--reason", default="", help="why, for whoever looks")
+            elif name == "backfill":
+                for end in ("from", "to"):
+                    named.add_argument(
+                        f"--{end}", dest=end, metavar="INSTANT", required=True, help="with Z or an offset"
+                    )
+
+    def _list(self, *, after: str, json: bool, **options: Any) -> None:
+        found = reading.page(after=after, limit=_PAGE)
+        following = found[-1]["id"] if len(found) == _PAGE else None
+        if json:
+            self.say({"results": found, "next": following})
+            return
+        for one in found:
+            self.stdout.write(_stated(one))
+        if following is not None:
+            self.stdout.write(f"More: --after {line(following)}")
+
+    def _show(self, *, routine: str, json: bool, **options: Any) -> None:
+        found = reading.one(routine)
+        if json:
+            self.say(found)
+            return
+        self.stdout.write(_stated(found))
+        self.stdout.write(f"  file {line(found['file'])}")
+        for run in runs.history(routine, before=None, limit=_RECENT):
+            self.stdout.write(
+                f"  {run['scheduledFor']} {run['trigger']} {run['status']}, attempt {run['attempt']}: "
+                f"{line(run['summary'] or '')}"
+            )
+
+    def _next(self, *, routine: str, json: bool, **options: Any) -> None:
+        found: Json = [instants.render(slot) for slot in reading.following(routine, clock.sample(), _NEXT)]
+        if json:
+            self.say({"next": found})
+        else:
+            self.stdout.write("\n".join(map(str, found)) if found else "No time fires it.")  # type: ignore[arg-type]
+
+    def _trigger(self, *, routine: str, dry_run: bool, json: bool, **options: Any) -> None:
+        try:
+            done = trigger.trigger(routine, by=_actor(), dry_run=dry_run, wait=_PATIENCE_SECONDS)
+        except KeyboardInterrupt:
+            trigger.stop()
+            raise
+        except errors.Invalid as invalid:
+            if json:
+                self.say({"code": invalid.faults[0].code, "errors": [errors.to_json(one) for one in invalid.faults]})
+                sys.exit(FAILED)
+            raise CommandError(line(str(invalid)), returncode=FAILED) from None
+        if json:
+            self.say(done.to_json())
+        else:
+            self.stdout.write(line(done.summary) + (f" {line(lossless.dumps(done.call))}" if done.call else ""))
+        if done.ok is False:
+            sys.exit(FAILED)
+
+    def _pause(self, *, routine: str, reason: str, json: bool, **options: Any) -> None:
+        operating.pause(routine, by=_actor(), reason=reason)
+        self._done({"id": routine, "paused": True}, f"{line(routine)} is paused.", json=json)
+
+    def _resume(self, *, routine: str, json: bool, **options: Any) -> None:
+        operating.resume(routine, by=_actor())
+        self._done({"id": routine, "paused": False}, f"{line(routine)} fires again.", json=json)
+
+    def _backfill(self, *, routine: str, json: bool, **options: Any) -> None:
+        span = [instants.parse_offset(options[end]) for end in ("from", "to")]
+        if span[0] is None or span[1] is None:
+            raise CommandError("--from and --to take an instant such as 2030-01-31T09:00:00Z.", returncode=MISUSED)
+        queued = operating.backfill(routine, span[0], span[1], by=_actor())
+        self._done({"id": routine, "queued": queued}, f"Runs queued: {queued}.", json=json)
+
+    def _done(self, value: Json, words: str, *, json: bool) -> None:
+        if json:
+            self.say(value)
+        else:
+            self.stdout.write(words)
 
     def _validate(self, *, paths: list[str], json: bool, **options: Any) -> None:
         files = library.read(paths)
@@ -85,6 +185,23 @@ class Command(Subcommands):
             self.stdout.write(f"{line(file)}:{note.line}: {line(note.message)}")
         if refused:
             raise CommandError(f"{refused} of the crontab's lines could not be carried over.", returncode=FAILED)
+
+
+def _actor() -> str:
+    """Who runs the command, for the audit."""
+    return f"command:{getpass.getuser()}"
+
+
+def _stated(one: dict[str, Json]) -> str:
+    """A routine's state on one line."""
+    parts = [line(one["id"]), str(one["state"])]
+    if one["reason"] is not None:
+        parts.append(line(one["reason"]))
+    if one.get("pausedAt") is not None:
+        parts.append(f"paused: {line(one['pausedReason'] or 'no reason given')}")
+    elif one.get("nextFiring") is not None:
+        parts.append(f"next {one['nextFiring']}")
+    return "  ".join(parts)
 
 
 def _faults(files: list[reconcile.Declared]) -> dict[str, list[errors.Fault]]:
