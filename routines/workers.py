@@ -1,5 +1,6 @@
 """A pool of bounded size in which runs are worked, so that a slow tool delays neither reminders nor other jobs."""
 
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +9,8 @@ from django.conf import settings
 from django.db import connection
 
 from routines import dispatch, outcomes
+
+logger = logging.getLogger(__name__)
 
 
 class Pool:
@@ -73,6 +76,9 @@ class Pool:
     def _one(self, work: Callable[[], object]) -> None:
         try:
             work()
+        except Exception:
+            # Nobody waits for what a thread of the pool raises: unlogged, it would be lost.
+            logger.exception("a piece of work broke")
         finally:
             connection.close()
             self._release()
