@@ -35,11 +35,11 @@ _COUNTED = 10_000
 def instant(name: str, label: str) -> Column:
     """A column of epoch milliseconds, shown in UTC."""
 
-    @admin.display(description=label, ordering=name, empty_value="")
-    def shown(row: Model) -> str | None:
+    @admin.display(description=label, ordering=name)
+    def shown(row: Model) -> str:
         value = getattr(row, name)
         if value is None:
-            return None
+            return ""  # a row's own page would show None as a word
         return instants.render(value) if instants.MIN <= value <= instants.MAX else f"{value} ms"
 
     return shown
@@ -76,6 +76,7 @@ class ReadOnlyAdmin(_ModelAdmin):
     show_full_result_count = False
     list_per_page = 50
     list_max_show_all = 0
+    empty_value_display = ""
     show_facets = admin.ShowFacets.NEVER
 
     def has_module_permission(self, request: HttpRequest) -> bool:
