@@ -15,6 +15,7 @@ from schedules import wake  # noqa: E402
 from schedules.api.asgi import Application, Receive, Scope, Send  # noqa: E402
 from schedules.api.bodies import Bodies  # noqa: E402
 from schedules.api.longpoll import LongPolls  # noqa: E402
+from schedules.api.stream import Streams  # noqa: E402
 
 # Python runs one of them at a time, so more would only wait. Each keeps a database connection of its own.
 WORKERS = 10
@@ -22,12 +23,12 @@ WORKERS = 10
 _ASCII = bytes(range(33, 127)).decode()
 _NUL = rb"\000"
 
-#: Wakes the long polls of this process; closed, it ends them.
+#: Wakes the long polls and streams of this process; closed, it ends them.
 hub = wake.Hub()
 
 # Without a bound of the queue a worker is done when its answer is made, however slowly the client reads it.
 _plain: Any = WSGIMiddleware(wsgi, workers=WORKERS, send_queue_size=0)
-_http: Application = Probes(Bodies(LongPolls(_plain, hub)))
+_http: Application = Probes(Bodies(Streams(LongPolls(_plain, hub), hub)))
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:

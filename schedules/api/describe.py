@@ -55,6 +55,7 @@ def call(
     body: fields.Body | shapes.Schema | None = None,
     refusals: Sequence[str] = (),
     error: shapes.Schema = shapes.ERROR,
+    media_type: str = "application/json",
 ) -> Callable[[View], View]:
     """Describe a view's method: what it takes, what it answers, and the codes that it may refuse with.
 
@@ -79,7 +80,9 @@ def call(
     responses: dict[int, Any] = {
         status: OpenApiResponse(response=error, description=", ".join(names)) for status, names in by_status.items()
     }
-    responses |= {status: OpenApiResponse(response=shape, description="") for status, shape in answers.items()}
+    responses |= {
+        (status, media_type): OpenApiResponse(response=shape, description="") for status, shape in answers.items()
+    }
     request = None
     if body is not None:
         request = {"application/json": body.schema() if isinstance(body, fields.Body) else body}

@@ -32,8 +32,11 @@ def limit(request: Request) -> int:
 def whole_number(request: Request, name: str, *, default: int, low: int, high: int) -> int:
     """A whole number of the query, in ASCII digits, ``low`` to ``high``; ``default`` where it is absent."""
     text = request.query_params.get(name)
-    if text is None:
-        return default
+    return default if text is None else whole(text, name, low=low, high=high)
+
+
+def whole(text: str, name: str, *, low: int, high: int = lossless.MAX_SAFE_INTEGER) -> int:
+    """The whole number that a text is, in ASCII digits, ``low`` to ``high``; ``name`` is what it was sent as."""
     if not _WHOLE.fullmatch(text) or not low <= (number := int(text)) <= high:
         raise _refused(name, f"Send a whole number from {low} to {high}.")
     return number

@@ -1,5 +1,7 @@
 """Sessions over HTTP: made, listed, read, opened, renewed, closed, forked, and their log."""
 
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -42,6 +44,12 @@ APPEND = Body(
     data=Anything(required=True),
 )
 
+_LAST = OpenApiParameter(
+    "Last-Event-ID",
+    {"type": "integer", "minimum": -1},
+    OpenApiParameter.HEADER,
+    description="The seq of the last event that was seen: those after it follow. Without it, from the first.",
+)
 _LIVE = describe.query("live", {"type": "boolean"}, "Only sessions that a host holds now, or only cold ones.")
 _OVERDUE = describe.query("overdue", {"type": "boolean"}, "Only sessions with a reminder that is due, or without.")
 _ORIGIN = describe.query("origin", {"type": "string"}, "Only sessions of this origin, such as api.")
@@ -203,6 +211,27 @@ class Events(base.SessionView):
             session_id, body["leaseId"], body["type"], body["data"], header_lease=base.lease_of(request)
         )
         return Response(event, status=201)
+
+
+class Stream(base.SessionView):
+    """``/sessions/{id}/stream``: what is there, as Server-Sent Events. :mod:`schedules.api.stream` keeps it going."""
+
+    for_session_tokens = frozenset(("read",))
+
+    @describe.call(
+        "Follow the log as Server-Sent Events, from Last-Event-ID or the start on",
+        {200: shapes.SERVER_SENT},
+        tag="log",
+        parameters=[describe.SESSION, _LAST, describe.LEASE],
+        media_type="text/event-stream",
+    )
+    def read(self, request: Request, session_id: str) -> HttpResponse:
+        header = self.readable(request, session_id)
+        after = paging.whole(request.META.get("HTTP_LAST_EVENT_ID", "-1"), "Last-Event-ID", low=-1)
+        self.renew_lease(request, header)
+        found = log.read(header, after=after, limit=paging.DEFAULT_LIMIT)
+        told = "".join(f"id: {event.seq}\ndata: {lossless.dumps(event.to_json())}\n\n" for event in found)
+        return HttpResponse(told, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
 class Schedules(base.SessionView):

@@ -82,6 +82,12 @@ EVENT: Schema = {
     "additionalProperties": True,
 }
 EVENTS = listed(EVENT, SEQ)
+#: One of the Server-Sent Events: ``data`` is the JSON text of an event, ``id`` its seq.
+SERVER_SENT: Schema = {
+    "type": "object",
+    "properties": {"id": {"type": "string", "pattern": "^[0-9]+$"}, "event": TEXT, "data": TEXT},
+    "required": ["data"],
+}
 
 FOLLOWUP = record(
     {

@@ -21,6 +21,7 @@ urlpatterns = [
         for action in ("open", "renew", "close", "fork")
     ),
     re_path(rf"{_SESSION}/events\Z", sessions.Events.as_view({"get": "index", "post": "create"})),
+    re_path(rf"{_SESSION}/stream\Z", sessions.Stream.as_view({"get": "read"})),
     re_path(rf"{_SESSION}/schedules\Z", sessions.Schedules.as_view({"get": "index"})),
     re_path(rf"{_SESSION}/turns\Z", turns.Turns.as_view({"post": "create"})),
     _turn(turns.Turns, "add", "messages"),

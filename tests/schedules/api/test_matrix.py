@@ -95,6 +95,7 @@ ROUTES = (
     Route("POST", f"{S}/close", "acts", body={"leaseId": LEASE}),
     Route("POST", f"{S}/fork", "acts", 201),
     Route("GET", f"{S}/events", "reads", by_session=True),
+    Route("GET", f"{S}/stream", "reads", by_session=True),
     Route("POST", f"{S}/events", "acts", 201, body={"leaseId": LEASE, "type": "my-host:note", "data": None}),
     Route("GET", f"{S}/schedules", "reads", by_session=True),
     Route("POST", f"{S}/turns", "acts", 201, body={"leaseId": LEASE}),
