@@ -164,10 +164,10 @@ class Hub:
                     logger.warning("the hub could not look for what others wrote", exc_info=True)
                     pause = _AFTER_AN_ERROR_SECONDS
         finally:
-            transaction.listeners.remove(self._committed)
             # Looked up where it runs: `connection.close` would be this thread's.
             thread.submit(connections.close_all)
             thread.shutdown(wait=False)
+            transaction.listeners.remove(self._committed)
 
 
 class _Eye:

@@ -11,6 +11,7 @@ from routines.models import AgentSession
 from routines.tools.agent import agent_start
 from routines.tools.registry import Call, Result
 from schedules import clock
+from schedules.owner import Owner
 
 PATIENCE = 30
 _ROUND_SECONDS = 0.02
@@ -31,11 +32,12 @@ def start_agent(inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def answer_agents() -> int:
-    """Answer what comes back to agents until no session of theirs is open; how many turns that took."""
-    agents = Agents()
+    """Deliver and answer what comes back to agents until no session of theirs is open; how many turns that took."""
+    owner, agents = Owner(), Agents()
     answered = 0
     end = time.monotonic() + PATIENCE
     while AgentSession.objects.exists() and time.monotonic() < end:
+        owner.drive_once()
         for held in agents.drive_once(clock.sample(), 4).work:
             agents.answer(held, threading.Event())
             answered += 1
